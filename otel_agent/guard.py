@@ -1,0 +1,69 @@
+"""The one wide handler: telemetry never raises into the caller.
+
+A failure of ours is tallied under its place and logged once per place and type: the type and the line, never the message, because an
+exception's message can quote what it failed on. Under test the guard is loud: it re-raises.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, ParamSpec, TypeVar
+
+from otel_agent.tally import tally
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+log: Final = logging.getLogger("otel_agent")
+# Our diagnostics must not enter the pipeline they report on: a handler of the host on the root logger may be an exporter.
+log.propagate = False
+if not log.handlers:
+    _handler = logging.StreamHandler()
+    _handler.setFormatter(logging.Formatter("otel_agent: %(message)s"))
+    log.addHandler(_handler)
+
+_loud = False
+_reported: Final[set[tuple[str, str]]] = set()
+
+
+def run(place: str, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R | None:
+    """Call ``function``; ``None`` when it raised. Only ``Exception`` is held: an interrupt or a cancellation is the host's."""
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:
+        note(place, error)
+        return None
+
+
+def note(place: str, error: BaseException) -> None:
+    """Tally and log one failure of ours; re-raise it when loud."""
+    if _loud:
+        raise error
+    tally("failure", place)
+    kind = type(error).__name__
+    if (place, kind) not in _reported:
+        _reported.add((place, kind))
+        log.warning("%s failed with %s at %s; later failures of this kind are only counted", place, kind, _line(error))
+
+
+def _line(error: BaseException) -> str:
+    """File name and line where ``error`` was raised: no source text, no values."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "an unknown place"
+    return f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
+
+
+@contextmanager
+def loud() -> Iterator[None]:
+    """While open, failures of ours are raised instead of held: what every test should run under."""
+    global _loud
+    before, _loud = _loud, True
+    try:
+        yield
+    finally:
+        _loud = before
