@@ -1,0 +1,172 @@
+"""What an adapter is: pure functions from one provider interface's shapes to facts.
+
+An adapter knows request bodies, response objects and stream events of one interface. It reads named members from an allow-list and
+decides by the ``type`` string. It knows no spans, no clock, no provider package. The facts it fills in are plain slotted objects whose
+field names are those of :class:`otel_agent.records.ModelTurn`; the record validates them once, at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Protocol
+
+from otel_agent.records.closed import Api, FinishReason, ModelKind, Operation, TruncatedBy, UsageState
+
+
+class Phase(IntEnum):
+    """What a stream is producing: read from a block's announced type, never from the shape of a delta."""
+
+    SILENT = 0
+    """Book-keeping: nothing produced (opening, closing, ping, usage)."""
+    DELIBERATION = 1
+    VISIBLE = 2
+    ACTION = 3
+    RESULT = 4
+
+
+@dataclass(slots=True)
+class RequestFacts:
+    """What the request says. ``None`` where it says nothing."""
+
+    operation: Operation
+    api: Api
+    request_model: str | None = None
+    model_kind: ModelKind = "unknown"
+    stream: bool | None = None
+    max_tokens: int | None = None
+    choice_count: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    reasoning_level: str | None = None
+    reasoning_budget: int | None = None
+    reasoning_mode: str | None = None
+    output_type: str | None = None
+    service_tier: str | None = None
+    previous_response_id: str | None = None
+    tool_names: tuple[str, ...] | None = None
+    tool_count: int | None = None
+
+
+@dataclass(slots=True)
+class Conversation:
+    """References into the request body for :mod:`otel_agent.history`: the caller's own objects, never copied or kept as text.
+
+    ``items`` are messages or Responses items; ``server_held`` says that earlier items live at the provider
+    (``previous_response_id``, ``conversation``, threads), so that a short list is no broken prefix.
+    """
+
+    items: list[Any] | tuple[Any, ...]
+    system: Any = None
+    tools: Any = None
+    server_held: bool = False
+
+
+@dataclass(slots=True)
+class Blocks:
+    """How many blocks of each kind a response has."""
+
+    visible: int = 0
+    action: int = 0
+    result: int = 0
+    deliberation: int = 0
+    unknown: int = 0
+
+
+@dataclass(slots=True)
+class ToolCall:
+    """A tool the model asked for. ``name`` is :data:`otel_agent.fields.OTHER` when it was not offered."""
+
+    name: str
+    call_id: str | None = None
+
+
+@dataclass(slots=True)
+class Usage:
+    """One normal form (input with cache, output with reasoning), raw numbers beside it."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    audio_input_tokens: int | None = None
+    audio_output_tokens: int | None = None
+    raw_input_tokens: int | None = None
+    raw_output_tokens: int | None = None
+    raw_total_tokens: int | None = None
+    web_searches: int | None = None
+
+    @property
+    def state(self) -> UsageState:
+        """``complete`` with both totals, ``partial`` with one, ``missing`` with none."""
+        known = (self.input_tokens is not None) + (self.output_tokens is not None)
+        return ("missing", "partial", "complete")[known]  # type: ignore[return-value]
+
+
+@dataclass(slots=True)
+class ResponseFacts:
+    """What the response says. Finish reasons are parallel: ``finish_reasons[i]`` is the normal form of ``finish_reasons_raw[i]``."""
+
+    response_model: str | None = None
+    response_id: str | None = None
+    request_id: str | None = None
+    finish_reasons: tuple[FinishReason, ...] = ()
+    finish_reasons_raw: tuple[str, ...] = ()
+    truncated_by: TruncatedBy | None = None
+    effective_level: str | None = None
+    response_tier: str | None = None
+    provider_dropped_items: int | None = None
+    blocks: Blocks = field(default_factory=Blocks)
+    tool_calls: list[ToolCall] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    error_type: str | None = None
+    """A failure reported as data (a Responses ``failed`` status, an ``error`` event that raises nothing)."""
+
+
+@dataclass(slots=True)
+class ErrorFacts:
+    """What an exception says, without its message. ``partial`` holds facts of a response the exception carries along."""
+
+    error_type: str
+    status_code: int | None = None
+    request_id: str | None = None
+    partial: ResponseFacts | None = None
+
+
+class Answer(Protocol):
+    """Takes visible text as it comes and keeps a running digest and a length, never the text."""
+
+    def update(self, text: str) -> None:
+        """Add a piece of visible text."""
+
+
+class StreamAccumulator(Protocol):
+    """Facts of one stream, event by event. Buffers no text of any kind."""
+
+    def feed(self, event: Any) -> Phase:
+        """Read one event; say what it produced. Called once per chunk, so it must take well under a microsecond."""
+
+    def finish(self) -> ResponseFacts:
+        """The facts seen so far; callable at any time, and after an early end."""
+
+
+class Adapter(Protocol):
+    """One interface of one provider."""
+
+    api: Api
+
+    def read_request(self, body: dict[str, Any]) -> RequestFacts:
+        """Facts of a request body (JSON object, ``extra_body`` merged in)."""
+
+    def conversation(self, body: dict[str, Any]) -> Conversation | None:
+        """Where the history is, or ``None`` for an interface without one."""
+
+    def read_response(self, response: Any, request: RequestFacts, answer: Answer | None) -> ResponseFacts:
+        """Facts of a whole response: an SDK object or parsed JSON."""
+
+    def accumulator(self, request: RequestFacts, answer: Answer | None) -> StreamAccumulator:
+        """A fresh accumulator for one stream."""
+
+    def read_error(self, error: BaseException, request: RequestFacts) -> ErrorFacts:
+        """Facts of an exception the SDK raised."""
