@@ -59,7 +59,7 @@ def all_metrics() -> tuple[Metric, ...]:
 
 
 @cache
-def own_attributes() -> Mapping[str, tuple[str, Shape]]:
+def own_attributes() -> dict[str, tuple[str, Shape]]:
     """Meaning and shape of every attribute our scope may set on any signal, sorted."""
     facts = {name: (item.brief, item.shape) for name, item in merged(RECORDS).items()}
     return dict(sorted((facts | metric_attributes()).items()))
