@@ -1,0 +1,71 @@
+"""The queries over loopback HTTP, for readers while this process holds the file. Each needs the token of the state file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+import duckdb
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from otel_agent.local.intake import Intake, is_bearer
+from otel_agent.local.over_http import any_json
+from otel_agent.local.queries import DEFAULT_LIMIT, list_runs, show_run
+from otel_agent.local.store import Store
+
+RUNS: Final = "/api/runs"
+STATS: Final = "/api/stats"
+
+Ask = Callable[[duckdb.DuckDBPyConnection, Request], Any]
+
+
+def _json(value: Any, status: int = 200) -> Response:
+    return Response(json.dumps(any_json(value)), status, media_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+def _limit(request: Request) -> int:
+    text = request.query_params.get("limit", "")
+    return int(text) if text.isdecimal() and len(text) < 6 else DEFAULT_LIMIT  # noqa: PLR2004 - digits of any sane limit
+
+
+def _ask_runs(connection: duckdb.DuckDBPyConnection, request: Request) -> Any:
+    return list_runs(connection, limit=_limit(request), agent=request.query_params.get("agent"))
+
+
+def _ask_run(connection: duckdb.DuckDBPyConnection, request: Request) -> Any:
+    return show_run(connection, request.path_params["run_id"])
+
+
+def _answer(store: Store, ask: Ask, request: Request) -> Response:
+    connection = store.cursor()
+    try:
+        found = ask(connection, request)
+    finally:
+        connection.close()
+    return _json(found) if found is not None else _json({"error": "not found"}, 404)
+
+
+def _guarded(token: str, respond: Callable[[Request], Response]) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        if not is_bearer(request.headers.get("authorization"), token):
+            return _json({"error": "the token of the state file is required"}, 401)
+        return await run_in_threadpool(respond, request)
+
+    return endpoint
+
+
+def api_routes(store: Store, intake: Intake, token: str) -> list[Route]:
+    """Runs, one run, and counts of the intake."""
+
+    def stats(_: Request) -> Response:
+        return _json({"stored": dict(intake.stored), "removed": {place: n for place, n in intake.removed.items() if n}})
+
+    return [
+        Route(RUNS, _guarded(token, lambda request: _answer(store, _ask_runs, request))),
+        Route(RUNS + "/{run_id}", _guarded(token, lambda request: _answer(store, _ask_run, request))),
+        Route(STATS, _guarded(token, stats)),
+    ]

@@ -1,0 +1,165 @@
+"""What the store is asked: the list of runs, and one run with its turns and tool executions. Answers are plain dictionaries.
+
+Absent facts are left out, never ``None`` or zero. A run that began and whose end never arrived is ``running or lost``: from here
+the two cannot be told apart. Turns outside of any run are listed by trace.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import duckdb
+
+from otel_agent.local.flags import flags
+from otel_agent.local.views import RECORD_VIEWS
+
+Facts = dict[str, Any]
+
+ENDED: Final = "ended"
+OPEN: Final = "running or lost"
+NANOS: Final = 1_000_000_000
+DEFAULT_LIMIT: Final = 50
+MAX_LIMIT: Final = 1000
+
+_RUN_IDS: Final = """
+    SELECT run_id, min(time_unix_nano) AS began FROM (
+        SELECT run_id, time_unix_nano, agent_name FROM runs_started
+        UNION ALL SELECT run_id, time_unix_nano - CAST(duration * 1e9 AS BIGINT), agent_name FROM runs)
+    WHERE run_id IS NOT NULL AND (? IS NULL OR agent_name = ?)
+    GROUP BY run_id ORDER BY began DESC LIMIT ?"""
+
+_LOOSE_TRACES: Final = """
+    SELECT trace_id FROM (SELECT trace_id, time_unix_nano FROM turns WHERE run_id IS NULL AND trace_id IS NOT NULL
+        AND (? IS NULL OR agent_name = ?))
+    GROUP BY trace_id ORDER BY max(time_unix_nano) DESC LIMIT ?"""
+
+_OF_RUNS: Final = "SELECT * FROM {view} WHERE run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY time_unix_nano"
+_OF_TRACES: Final = (
+    "SELECT * FROM {view} WHERE run_id IS NULL AND trace_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY time_unix_nano"
+)
+
+PARTS: Final = ("turns", "tools", "retrievals", "feedback", "steps")
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, statement: str, parameters: list[Any]) -> list[Facts]:
+    cursor = connection.execute(statement, parameters)
+    names = [column[0] for column in cursor.description or ()]
+    return [
+        {name: value for name, value in zip(names, row, strict=True) if value is not None} for row in cursor.fetchall()
+    ]
+
+
+def _grouped(rows: Iterable[Facts], key: str) -> dict[str, list[Facts]]:
+    groups: defaultdict[str, list[Facts]] = defaultdict(list)
+    for row in rows:
+        groups[row[key]].append(row)
+    return groups
+
+
+def _parts(connection: duckdb.DuckDBPyConnection, statement: str, ids: list[str], key: str) -> dict[str, dict[str, list[Facts]]]:
+    """View name to id to its rows, for all views of one page in one query each."""
+    return {view: _grouped(_rows(connection, statement.format(view=view), [ids]), key) for view in RECORD_VIEWS}
+
+
+def iso(nanos: int) -> str:
+    """A time in UTC to the millisecond."""
+    return datetime.fromtimestamp(nanos / NANOS, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _began(facts: Facts) -> int:
+    """When a record's span began: records are written when it ends."""
+    return int(facts.get("time_unix_nano", 0) - facts.get("duration", 0.0) * NANOS)
+
+
+def _timed(facts: Facts) -> Facts:
+    """The same facts with times a person can read."""
+    times = {"started_at": iso(_began(facts)), "ended_at": iso(facts["time_unix_nano"])} if "time_unix_nano" in facts else {}
+    return {**times, **{name: value for name, value in facts.items() if name != "time_unix_nano"}}
+
+
+def _total(rows: Iterable[Mapping[str, Any]], field: str) -> int | None:
+    found = [row[field] for row in rows if field in row]
+    return sum(found) if found else None
+
+
+def _seen(turns: list[Facts], tools: list[Facts]) -> Facts:
+    """Totals counted here, for what has no record of its own that sums them up."""
+    counted = {
+        "turns": len(turns),
+        "tool_calls": len(tools),
+        "tool_failures": sum(1 for tool in tools if tool.get("outcome") != "ok"),
+        "input_tokens": _total(turns, "input_tokens"),
+        "output_tokens": _total(turns, "output_tokens"),
+    }
+    return {name: value for name, value in counted.items() if value is not None}
+
+
+def _run(run_id: str, parts: Mapping[str, Mapping[str, list[Facts]]]) -> Facts:
+    turns, tools = parts["turns"].get(run_id, []), parts["tools"].get(run_id, [])
+    started, ended = parts["runs_started"].get(run_id, []), parts["runs"].get(run_id, [])
+    facts = {**(started[0] if started else {}), **(_seen(turns, tools)), **(ended[-1] if ended else {})}
+    began = started[0]["time_unix_nano"] if started else _began(facts)
+    times = {"started_at": iso(began)} | ({"ended_at": iso(facts["time_unix_nano"])} if ended else {})
+    state = ENDED if ended else OPEN
+    facts.pop("time_unix_nano", None)
+    return {"run_id": run_id, "state": state, **times, **facts, "flags": flags(turns, tools)}  # type: ignore[arg-type]
+
+
+def _trace(trace_id: str, parts: Mapping[str, Mapping[str, list[Facts]]]) -> Facts:
+    turns, tools = parts["turns"].get(trace_id, []), parts["tools"].get(trace_id, [])
+    began = min(_began(turn) for turn in turns)
+    models = sorted({turn["request_model"] for turn in turns if "request_model" in turn})
+    seen = _seen(turns, tools)
+    return {"trace_id": trace_id, "started_at": iso(began), "models": models, **seen, "flags": flags(turns, tools)}  # type: ignore[arg-type]
+
+
+def list_runs(connection: duckdb.DuckDBPyConnection, *, limit: int = DEFAULT_LIMIT, agent: str | None = None) -> Facts:
+    """The latest runs, newest first, under ``runs``; the latest traces with turns outside any run under ``no_run``."""
+    limit = max(1, min(limit, MAX_LIMIT))
+    run_ids = [row["run_id"] for row in _rows(connection, _RUN_IDS, [agent, agent, limit])]
+    trace_ids = [row["trace_id"] for row in _rows(connection, _LOOSE_TRACES, [agent, agent, limit])]
+    of_runs = _parts(connection, _OF_RUNS, run_ids, "run_id")
+    of_traces = _parts(connection, _OF_TRACES, trace_ids, "trace_id")
+    return {
+        "runs": [_run(run_id, of_runs) for run_id in run_ids],
+        "no_run": [_trace(trace_id, of_traces) for trace_id in trace_ids],
+    }
+
+
+def _owner(tool: Facts, by_call: Mapping[str, int], by_number: Mapping[int, int]) -> int | None:
+    """Index of the turn a tool execution belongs to: by the provider's call id, else by the turn's number."""
+    index = by_call.get(tool.get("call_id", ""))
+    return index if index is not None else by_number.get(tool.get("turn", -1))
+
+
+def _nested(turns: list[Facts], tools: list[Facts]) -> tuple[list[Facts], list[Facts]]:
+    """Turns with their tool executions under ``executions``, and the executions that belong to none."""
+    by_call = {call: index for index, turn in enumerate(turns) for call in turn.get("tool_call_ids", ())}
+    by_number = {turn["turn"]: index for index, turn in enumerate(turns) if "turn" in turn}
+    nested = [{**_timed(turn), "executions": []} for turn in turns]
+    loose: list[Facts] = []
+    for tool in tools:
+        index = _owner(tool, by_call, by_number)
+        (loose if index is None else nested[index]["executions"]).append(_timed(tool))
+    return nested, loose
+
+
+def _detail(key: str, head: Facts, parts: Mapping[str, Mapping[str, list[Facts]]]) -> Facts:
+    found = {name: parts[name].get(key, []) for name in PARTS}
+    turns, loose = _nested(sorted(found["turns"], key=_began), sorted(found["tools"], key=_began))
+    others = {name: [_timed(row) for row in found[name]] for name in ("retrievals", "feedback", "steps")}
+    return {**head, "turn_records": turns, "executions": loose, **others}
+
+
+def show_run(connection: duckdb.DuckDBPyConnection, wanted: str) -> Facts | None:
+    """One run by its id, or the turns of one trace outside any run by the trace's; ``None`` when there is no such."""
+    of_run = _parts(connection, _OF_RUNS, [wanted], "run_id")
+    if any(wanted in rows for rows in of_run.values()):
+        return _detail(wanted, _run(wanted, of_run), of_run)
+    of_trace = _parts(connection, _OF_TRACES, [wanted], "trace_id")
+    if wanted in of_trace["turns"]:
+        return _detail(wanted, _trace(wanted, of_trace), of_trace)
+    return None

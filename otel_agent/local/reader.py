@@ -1,0 +1,89 @@
+"""Reading the store, whoever holds it: over loopback HTTP from the receiver that runs, else from the file itself.
+
+DuckDB lets one process have a file open for writing and shuts every other out meanwhile. The state file says who that is; when
+nobody answers there, it was left by a process that died, and the file is opened read-only.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+import duckdb
+
+from otel_agent.local import state
+from otel_agent.local.api import RUNS, STATS
+from otel_agent.local.queries import DEFAULT_LIMIT, list_runs, show_run
+from otel_agent.local.store import StoreError, open_read_only
+
+TIMEOUT: Final = 30.0
+OK: Final = 200
+NOT_FOUND: Final = 404
+
+
+class _NobodyThere(Exception):
+    """No receiver answers at the address of the state file."""
+
+
+def _get(running: state.Running, target: str) -> Any:
+    connection = http.client.HTTPConnection(running.host, running.port, timeout=TIMEOUT)
+    try:
+        connection.request("GET", target, headers={"Authorization": f"Bearer {running.token}"})
+        response = connection.getresponse()
+        body = response.read()
+    except (OSError, http.client.HTTPException):
+        raise _NobodyThere from None
+    finally:
+        connection.close()
+    if response.status == NOT_FOUND:
+        return None
+    if response.status != OK:
+        raise _NobodyThere
+    return json.loads(body)
+
+
+def _from_file(path: Path, ask: Callable[[duckdb.DuckDBPyConnection], Any]) -> Any:
+    connection = open_read_only(path)
+    try:
+        return ask(connection)
+    finally:
+        connection.close()
+
+
+def _read(path: Path, target: str, ask: Callable[[duckdb.DuckDBPyConnection], Any]) -> Any:
+    running = state.read(path)
+    if running is None:
+        return _from_file(path, ask)
+    try:
+        return _get(running, target)
+    except _NobodyThere:
+        return _from_file(path, ask)
+
+
+def runs(path: Path, *, limit: int = DEFAULT_LIMIT, agent: str | None = None) -> dict[str, Any]:
+    """The latest runs and the turns outside any run; see :func:`otel_agent.local.queries.list_runs`. Raises :class:`StoreError`."""
+    query = urlencode({"limit": limit} | ({"agent": agent} if agent is not None else {}))
+    found: dict[str, Any] = _read(path, f"{RUNS}?{query}", lambda connection: list_runs(connection, limit=limit, agent=agent))
+    return found
+
+
+def show(path: Path, run_id: str) -> dict[str, Any] | None:
+    """One run, or one trace outside any run; ``None`` when there is no such. Raises :class:`StoreError`."""
+    found: dict[str, Any] | None = _read(path, f"{RUNS}/{quote(run_id, safe='')}", lambda connection: show_run(connection, run_id))
+    return found
+
+
+def stats(path: Path) -> dict[str, Any]:
+    """Counts of the receiver that runs: rows stored, values removed by place. Raises :class:`StoreError` when none runs."""
+    running = state.read(path)
+    if running is None:
+        raise StoreError("no receiver is running")
+    try:
+        found: dict[str, Any] = _get(running, STATS)
+    except _NobodyThere:
+        raise StoreError("no receiver is running") from None
+    return found

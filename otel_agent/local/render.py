@@ -1,0 +1,188 @@
+"""Runs and one run for a terminal. Takes the dictionaries of :mod:`otel_agent.local.queries`; prints nothing by itself.
+
+Text is put into ``rich`` objects, never into its markup, so a name with brackets is shown as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+Facts = Mapping[str, Any]
+
+GOOD: Final = frozenset({"answered", "handed_off", "ok", "ended"})
+STYLES: Final[Mapping[bool, str]] = {True: "green", False: "red"}
+MINUTE: Final = 60.0
+
+_TURN_FACTS: Final = (
+    "request_model", "response_model", "reasoning_level", "max_tokens", "input_tokens", "cache_read_tokens", "output_tokens",
+    "reasoning_tokens", "attempts", "stream_end", "usage_state", "prefix_break", "first_changed", "undeclared_tool_calls",
+    "error_type",
+)  # fmt: skip
+_TOOL_FACTS: Final = (
+    "effect", "validation", "decision", "rule_id", "approval", "repeat", "same_result", "cycle", "overlap", "error_type",
+    "result_size_band", "arguments_digest",
+)  # fmt: skip
+_RETRIEVAL_FACTS: Final = ("data_source", "top_k", "document_count", "error_type")
+_FEEDBACK_FACTS: Final = ("rating", "source", "response_id")
+_STEP_FACTS: Final = ("step", "tool", "validation", "migration", "dead_text_band")
+_RUN_FACTS: Final = (
+    "agent_version", "conversation_id", "service_name", "turns", "tool_calls", "tool_failures", "input_tokens", "output_tokens",
+    "cache_read_tokens", "reasoning_tokens", "resent_tokens", "budget_exceeded", "partial_answer", "error_type",
+)  # fmt: skip
+_UNREMARKABLE: Final = frozenset({("usage_state", "complete"), ("stream_end", "read"), ("validation", "skipped"), ("attempts", 1)})
+
+
+def seconds(value: float | None) -> str:
+    """A duration in the unit that suits it."""
+    if value is None:
+        return ""
+    if value < 1.0:
+        return f"{value * 1000:.0f} ms"
+    return f"{value:.1f} s" if value < MINUTE else f"{int(value // MINUTE)} m {value % MINUTE:02.0f} s"
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return f"{text[:28]}…{text[-6:]}" if text.startswith("hmac-sha256:") else text
+
+
+def _facts(facts: Facts, names: Iterable[str]) -> str:
+    shown = [name for name in names if name in facts and (name, facts[name]) not in _UNREMARKABLE]
+    return "  ".join(f"{name}={_short(facts[name])}" for name in shown)
+
+
+def _ending(facts: Facts) -> Text:
+    if facts.get("state") != "ended":
+        return Text(str(facts.get("state", "")), style="yellow")
+    reason = str(facts["end_reason"])
+    return Text(reason, style=STYLES[reason in GOOD])
+
+
+def _marks(facts: Facts) -> Text:
+    names = dict.fromkeys(flag["flag"] for flag in facts["flags"])
+    return Text(", ".join(names), style="bold red")
+
+
+_RUN_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Facts], str | Text]]]] = {
+    "run": ("left", lambda run: str(run["run_id"])),
+    "agent": ("left", lambda run: str(run.get("agent_name", ""))),
+    "started": ("left", lambda run: str(run["started_at"])),
+    "took": ("right", lambda run: seconds(run.get("duration"))),
+    "turns": ("right", lambda run: _number(run.get("turns"))),
+    "tools": ("right", lambda run: _number(run.get("tool_calls"))),
+    "failed": ("right", lambda run: _number(run.get("tool_failures"))),
+    "tokens in": ("right", lambda run: _number(run.get("input_tokens"))),
+    "out": ("right", lambda run: _number(run.get("output_tokens"))),
+    "ended": ("left", _ending),
+    "flags": ("left", _marks),
+}
+
+_TRACE_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Facts], str | Text]]]] = {
+    "trace": ("left", lambda trace: str(trace["trace_id"])),
+    "started": ("left", lambda trace: str(trace["started_at"])),
+    "models": ("left", lambda trace: ", ".join(trace["models"])),
+    "turns": ("right", lambda trace: _number(trace["turns"])),
+    "tools": ("right", lambda trace: _number(trace["tool_calls"])),
+    "tokens in": ("right", lambda trace: _number(trace.get("input_tokens"))),
+    "out": ("right", lambda trace: _number(trace.get("output_tokens"))),
+    "flags": ("left", _marks),
+}
+
+
+def _table(title: str, columns: Mapping[str, tuple[Any, Callable[[Facts], str | Text]]], rows: Iterable[Facts]) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name, (justify, _) in columns.items():
+        table.add_column(name, justify=justify, no_wrap=name in ("run", "trace"))
+    for row in rows:
+        cells = [cell(row) for _, cell in columns.values()]
+        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
+    return table
+
+
+def _reasons(title: str, row: Facts) -> list[Text]:
+    return [Text(f"  {title}: {flag['flag']}: {flag['why']}") for flag in row["flags"]]
+
+
+def render_runs(found: Facts) -> RenderableType:
+    """The list of runs, why they are flagged, and below it the traces without a run."""
+    parts: list[RenderableType] = []
+    for key, title, columns, name in (("runs", "runs", _RUN_COLUMNS, "run_id"), ("no_run", "no run", _TRACE_COLUMNS, "trace_id")):
+        rows = found[key]
+        if rows:
+            parts.append(_table(title, columns, rows))
+            parts.extend(reason for row in rows for reason in _reasons(row[name], row))
+    return Group(*parts) if parts else Text("nothing has been recorded yet")
+
+
+def _line(head: str, duration: float | None, outcome: str, good: bool, facts: str) -> Text:
+    line = Text(head, style="bold")
+    line.append(f"  {seconds(duration)}  ", style="dim")
+    line.append(outcome, style=STYLES[good])
+    return line.append(f"  {facts}", style="dim")
+
+
+def _turn(turn: Facts) -> Text:
+    number = f"turn {turn['turn']}" if "turn" in turn else "turn"
+    reason = str(turn["finish_reason"])
+    outcome = f"{reason}, truncated by {turn.get('truncated_by', 'a limit')}" if turn["truncated"] else reason
+    good = not turn["truncated"] and "error_type" not in turn
+    return _line(f"{number} {turn['operation']}", turn.get("duration"), outcome, good, _facts(turn, _TURN_FACTS))
+
+
+def _execution(tool: Facts) -> Text:
+    outcome = str(tool["outcome"])
+    return _line(str(tool["tool"]), tool.get("duration"), outcome, outcome in GOOD, _facts(tool, _TOOL_FACTS))
+
+
+def _retrieval(row: Facts) -> Text:
+    failed = "error_type" in row
+    return _line("retrieval", row.get("duration"), "failed" if failed else "ok", not failed, _facts(row, _RETRIEVAL_FACTS))
+
+
+def _feedback(row: Facts) -> Text:
+    return _line("feedback", None, str(row["feedback"]), row["feedback"] in ("accepted", "rated"), _facts(row, _FEEDBACK_FACTS))
+
+
+def _step(row: Facts) -> Text:
+    return _line("text step", None, str(row["outcome"]), row["outcome"] in ("action", "final"), _facts(row, _STEP_FACTS))
+
+
+_OTHERS: Final[Mapping[str, Callable[[Facts], Text]]] = {
+    "executions": _execution,
+    "retrievals": _retrieval,
+    "steps": _step,
+    "feedback": _feedback,
+}
+
+
+def _root(found: Facts) -> Text:
+    if "run_id" not in found:
+        return Text(f"trace {found['trace_id']} (no run)", style="bold")
+    head = Text(f"run {found['run_id']}", style="bold")
+    head.append(f"  {found.get('agent_name', '')}  {found.get('started_at', '')}  {seconds(found.get('duration'))}  ")
+    return head.append(_ending(found)).append(f"\n{_facts(found, _RUN_FACTS)}", style="dim")
+
+
+def render_run(found: Facts) -> RenderableType:
+    """One run as a tree: flags, turns with their tool executions, then what belongs to no turn."""
+    tree = Tree(_root(found))
+    for flag in found["flags"]:
+        tree.add(Text(f"{flag['flag']}: {flag['why']}", style="red"))
+    for turn in found["turn_records"]:
+        branch = tree.add(_turn(turn))
+        for tool in turn["executions"]:
+            branch.add(_execution(tool))
+    for name, line in _OTHERS.items():
+        for row in found[name]:
+            tree.add(line(row))
+    return tree

@@ -1,0 +1,165 @@
+"""The receiver as one object: store, writer, intake and both transports, started and stopped in the right order."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Final
+
+import uvicorn
+from starlette.applications import Starlette
+
+from otel_agent import allowlist
+from otel_agent.local import over_grpc, state
+from otel_agent.local.api import api_routes
+from otel_agent.local.intake import Intake
+from otel_agent.local.over_grpc import CannotListen
+from otel_agent.local.over_http import otlp_routes
+from otel_agent.local.quiet import without_messages
+from otel_agent.local.settings import LocalSettings
+from otel_agent.local.store import Store
+from otel_agent.local.writer import Writer
+
+GRACE: Final = 10.0
+HEADER_TIMEOUT: Final = 30
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host.strip("[]"), port), family=family, backlog=256)
+    except OSError:
+        raise CannotListen(f"cannot listen for HTTP on {host}:{port}: the port is taken or the address is not ours") from None
+
+
+class LocalServer:
+    """A receiver in this process. ``with LocalServer(path, grpc_port=0, http_port=0) as server: ...``
+
+    Rows are in the file when a sender has its answer; leaving the block finishes what is under way and closes the file. Raises
+    ``StoreError``, ``CannotListen`` or ``UnsafeBinding`` on entering, with nothing left open.
+    """
+
+    def __init__(self, settings: LocalSettings | Path, *, allowed: allowlist.Allowlist | None = None, **changes: Any) -> None:
+        base = settings if isinstance(settings, LocalSettings) else LocalSettings(path=settings)
+        self.settings = replace(base, **changes)
+        self._allowed = allowed
+        self._closing = ExitStack()
+
+    def __enter__(self) -> LocalServer:
+        with ExitStack() as stack:
+            self._start(stack)
+            self._closing = stack.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._closing.close()
+
+    def _start(self, stack: ExitStack) -> None:
+        """Open from the disk outwards, so that closing goes from the network inwards."""
+        settings = self.settings
+        stack.enter_context(without_messages())
+        store = Store(settings.path, memory=settings.database_memory, threads=settings.database_threads)
+        stack.callback(store.close)
+        writer = Writer(store, gather=settings.gather, gather_rows=settings.gather_rows)
+        stack.callback(writer.close)
+        self.intake = Intake(settings, self._allowed or allowlist.load(), writer)
+        stack.callback(self.intake.close)
+        self._start_http(stack, store)
+        grpc_server, self.grpc_port = over_grpc.start(settings, self.intake)
+        stack.callback(lambda: grpc_server.stop(GRACE).wait())
+        state.write(settings.path, state.Running(os.getpid(), self._reachable, self.http_port, self._token))
+        stack.callback(state.remove, settings.path)
+
+    def _start_http(self, stack: ExitStack, store: Store) -> None:
+        self._token = secrets.token_urlsafe(32)
+        listener = _listen(self.settings.host, self.settings.http_port)
+        self.http_port = int(listener.getsockname()[1])
+        app = Starlette(routes=[*otlp_routes(self.intake), *api_routes(store, self.intake, self._token)])
+        server = uvicorn.Server(_uvicorn(app))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="otel-agent-http", daemon=True)
+        thread.start()
+
+        def stop() -> None:
+            server.should_exit = True
+            thread.join()
+            listener.close()
+
+        stack.callback(stop)
+
+    @property
+    def _reachable(self) -> str:
+        """Where this machine reaches us: a wildcard address is no destination."""
+        return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.settings.host, self.settings.host)  # noqa: S104 - a comparison
+
+    def _url(self, port: int) -> str:
+        host = self._reachable
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    @property
+    def grpc_endpoint(self) -> str:
+        """For ``OTEL_EXPORTER_OTLP_ENDPOINT`` with protocol ``grpc``."""
+        return self._url(self.grpc_port)
+
+    @property
+    def http_endpoint(self) -> str:
+        """For ``OTEL_EXPORTER_OTLP_ENDPOINT`` with protocol ``http/protobuf`` or ``http/json``."""
+        return self._url(self.http_port)
+
+
+def _uvicorn(app: Starlette) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=HEADER_TIMEOUT,
+        timeout_graceful_shutdown=int(GRACE),
+        limit_concurrency=1024,
+    )
+
+
+def greeting(server: LocalServer) -> str:
+    """What a person needs to know to send to it."""
+    lines = (
+        f"otel-agent local is listening on {server.grpc_endpoint} (gRPC) and {server.http_endpoint} (HTTP)",
+        f"store: {server.settings.path}",
+        "send to it with:",
+        f"  export OTEL_EXPORTER_OTLP_ENDPOINT={server.http_endpoint} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
+        f"or, over gRPC: OTEL_EXPORTER_OTLP_ENDPOINT={server.grpc_endpoint} OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
+        *_token_hint(server.settings.token),
+        "Ctrl-C ends it.",
+    )
+    return "\n".join(lines)
+
+
+def _token_hint(token: str | None) -> tuple[str, ...]:
+    return ('senders need: OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20<the token>"',) if token else ()
+
+
+def serve(settings: LocalSettings, *, say: Callable[[str], None] = print) -> None:
+    """Run a receiver until SIGINT or SIGTERM, then finish what is under way. Call from the main thread of its own process."""
+    os.umask(0o077)
+    ended = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        ended.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    with LocalServer(settings) as server:
+        say(greeting(server))
+        ended.wait()
+        say("ending: storing what has arrived")

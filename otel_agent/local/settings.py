@@ -1,0 +1,60 @@
+"""What the receiver can be told: addresses, limits, pace. Read nowhere from the environment; the caller fills it in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final
+
+GRPC_PORT: Final = 4317
+HTTP_PORT: Final = 4318
+FILE_NAME: Final = "otel-agent.duckdb"
+MEBIBYTE: Final = 1024 * 1024
+
+
+class UnsafeBinding(ValueError):
+    """A wider address than loopback was asked for without a token."""
+
+
+def default_path(data_home: Path) -> Path:
+    """Where the store is when nothing else is said: below the user's data directory."""
+    return data_home / "otel-agent" / FILE_NAME
+
+
+def is_loopback(host: str) -> bool:
+    """Whether ``host`` can only be reached from this machine. A name other than ``localhost`` may resolve to anything."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSettings:
+    """Settings of one receiver; port 0 takes a free one. Sizes are bytes, decompressed; times are seconds."""
+
+    path: Path
+    host: str = "127.0.0.1"
+    grpc_port: int = GRPC_PORT
+    http_port: int = HTTP_PORT
+    token: str | None = None
+    max_body: int = 16 * MEBIBYTE
+    max_pending_bytes: int = 64 * MEBIBYTE
+    max_pending_requests: int = 128
+    max_depth: int = 100
+    gather: float = 0.003
+    gather_rows: int = 20_000
+    body_timeout: float = 30.0
+    commit_timeout: float = 30.0
+    retry_after: int = 1
+    database_memory: str = "512MB"
+    database_threads: int = 2
+
+    def __post_init__(self) -> None:
+        if not is_loopback(self.host) and not self.token:
+            raise UnsafeBinding(f"{self.host} can be reached from other machines: give a token, or listen on 127.0.0.1")
+        if self.token is not None and not (self.token.isascii() and self.token.isprintable() and " " not in self.token):
+            raise ValueError("the token must be printable ASCII without spaces, since it travels in a header")

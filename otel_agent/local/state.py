@@ -1,0 +1,48 @@
+"""The state file beside the database: how readers find the process that holds it. Private to its owner, since it holds a token."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+SUFFIX: Final = ".server.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A receiver that holds the database: where it answers, and the token its queries need."""
+
+    pid: int
+    host: str
+    port: int
+    token: str
+
+
+def state_path(database: Path) -> Path:
+    """Where the state file of a database is."""
+    return database.with_name(database.name + SUFFIX)
+
+
+def write(database: Path, running: Running) -> None:
+    """Replace the state file in one step, never readable by others."""
+    path = state_path(database)
+    fresh = path.with_name(f"{path.name}.{running.pid}")
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        json.dump(asdict(running), file)
+    fresh.replace(path)
+
+
+def read(database: Path) -> Running | None:
+    """What the state file says; ``None`` when there is none or it is not readable. The process may have died since."""
+    try:
+        return Running(**json.loads(state_path(database).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def remove(database: Path) -> None:
+    """Remove the state file when the receiver ends."""
+    state_path(database).unlink(missing_ok=True)

@@ -1,0 +1,180 @@
+"""The DuckDB file: opening, its layout version, and one append that is durable when it returns.
+
+One thread appends (:mod:`otel_agent.local.writer`); readers take a :meth:`Store.cursor` each. The file is private to its owner.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from otel_agent.local.rows import Row, Rows
+from otel_agent.local.tables import TABLES, VERSION, arrow, ddl
+from otel_agent.local.views import VIEWS
+
+FILE_MODE: Final = 0o600
+FOLDER_MODE: Final = 0o700
+READ_ONLY: Final = {"enable_external_access": "false"}
+
+_VERSION_TABLE: Final = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"
+_HAS_VERSION: Final = "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'schema_version'"
+_HAS_TABLES: Final = "SELECT count(*) FROM duckdb_tables()"
+
+
+class StoreError(Exception):
+    """The store cannot be used; the message says why in words meant for a person."""
+
+
+class NewerStore(StoreError):
+    """The file was written by a later version of this program."""
+
+
+class ForeignStore(StoreError):
+    """The file is a database, but not one of this program."""
+
+
+class StoreHeld(StoreError):
+    """Another process holds the file, or it cannot be opened."""
+
+
+@contextmanager
+def _private_umask() -> Iterator[None]:
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _wal(path: Path) -> Path:
+    return path.with_name(path.name + ".wal")
+
+
+def _make_private(path: Path) -> None:
+    """DuckDB creates files by the process's umask, also anew after each checkpoint."""
+    for file in (path, _wal(path)):
+        try:
+            if stat.S_IMODE(file.stat().st_mode) != FILE_MODE:
+                file.chmod(FILE_MODE)
+        except FileNotFoundError:
+            continue
+
+
+def _connect(path: Path, *, read_only: bool, config: dict[str, str | bool | int | float | list[str]]) -> duckdb.DuckDBPyConnection:
+    try:
+        return duckdb.connect(str(path), read_only=read_only, config=config)
+    except duckdb.Error as error:
+        raise StoreHeld(_why_not(path, error)) from None
+
+
+def _why_not(path: Path, error: duckdb.Error) -> str:
+    if "lock" in str(error):
+        return f"{path} is held by another process, and that process does not answer as otel-agent local"
+    return f"{path} cannot be opened as a DuckDB database ({type(error).__name__})"
+
+
+def _count(connection: duckdb.DuckDBPyConnection, statement: str) -> int:
+    row = connection.execute(statement).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _found_version(connection: duckdb.DuckDBPyConnection) -> int | None:
+    if not _count(connection, _HAS_VERSION):
+        return None
+    return _count(connection, "SELECT max(version) FROM schema_version")
+
+
+def _check_version(connection: duckdb.DuckDBPyConnection, path: Path) -> int | None:
+    """The file's layout version; ``None`` for an empty file. Raises for newer files and for those of others."""
+    version = _found_version(connection)
+    if version is None and _count(connection, _HAS_TABLES):
+        raise ForeignStore(f"{path} holds tables of another program")
+    if version is not None and version > VERSION:
+        raise NewerStore(f"{path} has layout {version}, this program knows {VERSION}: use the newer otel_agent, or another file")
+    return version
+
+
+def _lay_out(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    version = _check_version(connection, path)
+    connection.begin()
+    connection.execute(_VERSION_TABLE)
+    if version is None:
+        connection.execute("INSERT INTO schema_version VALUES (?)", [VERSION])
+    for table in TABLES:
+        connection.execute(ddl(table))
+    for statement in VIEWS.values():
+        connection.execute(statement)
+    connection.commit()
+
+
+def open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
+    """A connection for reading while no process holds the file. Raises :class:`StoreError`."""
+    if not path.exists():
+        raise StoreError(f"{path} does not exist: nothing has been recorded yet")
+    connection = _connect(path, read_only=True, config=dict(READ_ONLY))
+    try:
+        if _check_version(connection, path) is None:
+            raise StoreError(f"{path} is empty: nothing has been recorded yet")
+    except StoreError:
+        connection.close()
+        raise
+    return connection
+
+
+class Store:
+    """The file opened for writing; shuts every other process out until closed."""
+
+    def __init__(self, path: Path, *, memory: str = "512MB", threads: int = 2) -> None:
+        self.path = path
+        path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        with _private_umask():
+            config: dict[str, str | bool | int | float | list[str]] = {**READ_ONLY, "memory_limit": memory, "threads": threads}
+            self._connection = _connect(path, read_only=False, config=config)
+            try:
+                _lay_out(self._connection, path)
+            except StoreError:
+                self._connection.close()
+                raise
+        _make_private(path)
+
+    def append(self, batches: Iterable[Rows]) -> None:
+        """Insert all rows of all batches in one transaction: all on disk on return, or none and an exception."""
+        self._connection.begin()
+        try:
+            for table, rows in _merged(batches):
+                self._insert(table, rows)
+            self._connection.commit()
+        except BaseException:
+            self._connection.rollback()
+            raise
+        _make_private(self.path)
+
+    def _insert(self, table: str, rows: list[Row]) -> None:
+        self._connection.register("batch", arrow(table, rows))
+        try:
+            self._connection.execute(f"INSERT INTO {table} SELECT * FROM batch")  # noqa: S608 - table is one of ours
+        finally:
+            self._connection.unregister("batch")
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """A connection of its own for one reader; sees what is committed."""
+        return self._connection.cursor()
+
+    def close(self) -> None:
+        """Write everything into the main file and let go of it."""
+        self._connection.close()
+
+
+def _merged(batches: Iterable[Rows]) -> Iterator[tuple[str, list[Row]]]:
+    kept = list(batches)
+    for table in TABLES:
+        rows = list(chain.from_iterable(batch.get(table, ()) for batch in kept))
+        if rows:
+            yield table, rows

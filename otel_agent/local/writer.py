@@ -1,0 +1,110 @@
+"""Group commit: one thread gathers what arrives within a few milliseconds, appends it in one transaction, then tells the senders.
+
+A commit costs about the same for one row as for a thousand, so under load the groups grow and the cost per row falls.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Final
+
+import duckdb
+import pyarrow as pa
+
+from otel_agent.local.rows import Rows
+from otel_agent.local.store import Store
+
+log: Final = logging.getLogger("otel_agent.local")
+
+FAILURES: Final = (duckdb.Error, pa.ArrowException, ValueError, TypeError, OverflowError, OSError)
+"""What an append can fail with: the disk, or rows that do not fit their columns."""
+
+
+class WriteFailed(Exception):
+    """The rows are not in the store; the sender may try again."""
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """The rows of one request; ``done`` resolves once they are committed."""
+
+    rows: Rows
+    done: Future[None] = field(default_factory=Future)
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return sum(len(rows) for rows in self.rows.values())
+
+
+class Writer:
+    """The thread that owns appending. Closing writes what is queued first."""
+
+    def __init__(self, store: Store, *, gather: float, gather_rows: int) -> None:
+        self._store = store
+        self._gather = gather
+        self._gather_rows = gather_rows
+        self._queue: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="otel-agent-writer", daemon=True)
+        self._thread.start()
+
+    def put(self, rows: Rows) -> Future[None]:
+        """Queue rows. The queue itself is unbounded: whoever calls this has been admitted (:mod:`otel_agent.local.admission`)."""
+        batch = Batch(rows)
+        batch.done.set_running_or_notify_cancel()  # a sender that hangs up must not take its rows back half-way
+        self._queue.put(batch)
+        return batch.done
+
+    def close(self) -> None:
+        """Commit what is queued, then stop. Nothing may be put afterwards."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        ended = False
+        while not ended:
+            group, ended = self._next_group()
+            if group:
+                self._commit(group)
+
+    def _next_group(self) -> tuple[list[Batch], bool]:
+        """Wait for a batch, then for more until the time or the size is reached; ``True`` when the end was met."""
+        group: list[Batch] = []
+        rows = 0
+        batch = self._queue.get()
+        until = time.monotonic() + self._gather
+        while batch is not None:
+            group.append(batch)
+            rows += batch.size
+            if rows >= self._gather_rows:
+                return group, False
+            try:
+                batch = self._queue.get(timeout=max(0.0, until - time.monotonic()))
+            except queue.Empty:
+                return group, False
+        return group, True
+
+    def _commit(self, group: list[Batch]) -> None:
+        failure = self._append(group)
+        if failure is None:
+            for batch in group:
+                batch.done.set_result(None)
+        elif len(group) > 1:
+            for batch in group:  # one bad batch must not fail its neighbours
+                self._commit([batch])
+        else:
+            log.error("a batch could not be stored: %s", failure)
+            group[0].done.set_exception(WriteFailed(failure))
+
+    def _append(self, group: list[Batch]) -> str | None:
+        """Append; the type of the failure, never its message, which can quote the rows."""
+        try:
+            self._store.append(batch.rows for batch in group)
+        except FAILURES as error:
+            return type(error).__name__
+        return None
