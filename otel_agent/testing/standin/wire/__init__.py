@@ -1,0 +1,1 @@
+"""One module per wire format: a reply in, JSON or events out."""
