@@ -1,7 +1,7 @@
 """The registries that OpenTelemetry Weaver reads: our names, and the names of the conventions that we use.
 
-Two folders with a manifest each, in Weaver's ``definition/2`` form. ``registry_path`` counts from the current folder, so
-Weaver is to be run from ``schema/``: ``weaver registry check -r registry --v2``.
+Two folders with a manifest each, in Weaver's ``definition/2`` form. ``registry_path`` counts from the current folder,
+so Weaver is to be run from ``schema/``: ``weaver registry check -r registry --v2``.
 """
 
 from __future__ import annotations
