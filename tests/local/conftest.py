@@ -1,0 +1,28 @@
+"""A receiver per test, on free loopback ports, with failures of ours raised instead of held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from otel_agent import guard
+from otel_agent.local.server import LocalServer
+
+
+@pytest.fixture(autouse=True)
+def _loud() -> Iterator[None]:
+    with guard.loud():
+        yield
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "private" / "store.duckdb"
+
+
+@pytest.fixture
+def server(database: Path) -> Iterator[LocalServer]:
+    with LocalServer(database, grpc_port=0, http_port=0) as running:
+        yield running
