@@ -11,15 +11,13 @@ import json
 import zlib
 from base64 import b64encode
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from google.protobuf.json_format import Error as JsonError
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message import DecodeError, Message
 
 from otel_agent.local.refusals import ENCODING, MALFORMED, TOO_DEEP, TOO_LARGE, Refused
-
-M = TypeVar("M", bound=Message)
 
 PROTOBUF: Final = "application/x-protobuf"
 JSON: Final = "application/json"
@@ -64,7 +62,7 @@ def gunzip_if_marked(body: bytes, limit: int) -> bytes:
     return inflate(body, "gzip", limit) if body.startswith(_GZIP_MAGIC) else body
 
 
-def from_protobuf(body: bytes, kind: type[M], max_depth: int) -> M:
+def from_protobuf(body: bytes, kind: type[Message], max_depth: int) -> Message:
     """Parse protobuf. Its runtime refuses nesting over 100 by itself, whatever ``max_depth`` says."""
     del max_depth
     message = kind()
@@ -75,7 +73,7 @@ def from_protobuf(body: bytes, kind: type[M], max_depth: int) -> M:
     return message
 
 
-def from_json(body: bytes, kind: type[M], max_depth: int) -> M:
+def from_json(body: bytes, kind: type[Message], max_depth: int) -> Message:
     """Parse OTLP JSON; unknown fields are ignored, as the protocol asks."""
     message = kind()
     try:

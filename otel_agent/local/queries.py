@@ -27,7 +27,8 @@ MAX_LIMIT: Final = 1000
 _RUN_IDS: Final = """
     SELECT run_id, min(time_unix_nano) AS began FROM (
         SELECT run_id, time_unix_nano, agent_name FROM runs_started
-        UNION ALL SELECT run_id, time_unix_nano - CAST(duration * 1e9 AS BIGINT), agent_name FROM runs)
+        UNION ALL SELECT run_id, time_unix_nano - CAST(duration * 1e9 AS BIGINT), agent_name FROM runs
+        UNION ALL SELECT run_id, time_unix_nano - CAST(duration * 1e9 AS BIGINT), agent_name FROM turns)
     WHERE run_id IS NOT NULL AND (? IS NULL OR agent_name = ?)
     GROUP BY run_id ORDER BY began DESC LIMIT ?"""
 
@@ -97,11 +98,17 @@ def _seen(turns: list[Facts], tools: list[Facts]) -> Facts:
     return {name: value for name, value in counted.items() if value is not None}
 
 
+def _named(rows: list[Facts]) -> Facts:
+    """Who ran, from the first record that says so."""
+    first = rows[0] if rows else {}
+    return {name: first[name] for name in ("agent_name", "agent_version", "conversation_id", "service_name") if name in first}
+
+
 def _run(run_id: str, parts: Mapping[str, Mapping[str, list[Facts]]]) -> Facts:
     turns, tools = parts["turns"].get(run_id, []), parts["tools"].get(run_id, [])
     started, ended = parts["runs_started"].get(run_id, []), parts["runs"].get(run_id, [])
-    facts = {**(started[0] if started else {}), **(_seen(turns, tools)), **(ended[-1] if ended else {})}
-    began = started[0]["time_unix_nano"] if started else _began(facts)
+    facts = {**_named(started + turns), **_seen(turns, tools), **(ended[-1] if ended else {})}
+    began = min([row["time_unix_nano"] for row in started] or [_began(row) for row in [*ended, *turns, *tools]])
     times = {"started_at": iso(began)} | ({"ended_at": iso(facts["time_unix_nano"])} if ended else {})
     state = ENDED if ended else OPEN
     facts.pop("time_unix_nano", None)
