@@ -189,7 +189,7 @@ SPEAKING_ROOMS: Final = ("cli",)
 
 
 def messages_are_not_read(module: Module) -> Iterator[str]:
-    """A caught exception is asked for its type, not for its message: no ``str(error)``, ``f"{error}"``, ``error.args``."""
+    """A caught exception is asked for its type, not its message: no ``str(error)``, ``f"{error}"``, ``error.args``."""
     if module.within(*SPEAKING_ROOMS):
         return
     for handler in ast.walk(module.tree):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
 from prose import MAX_LENGTH, SENTENCES, pattern_faults, schema_faults
-from pydantic import StringConstraints, ValidationError
+from pydantic import ConfigDict, StringConstraints, ValidationError
 
 from otel_agent.fields import Identifiers, ToolName
 from otel_agent.records import RECORDS, Fact, Record, facts
@@ -111,10 +111,12 @@ def test_a_field_that_could_hold_prose_is_caught(annotation: Any, reason: str) -
 
 def test_a_record_that_takes_undeclared_fields_is_caught() -> None:
     """A model with an open door fails before any of its fields is looked at."""
-    open_record = type(
-        "Open", (Record,), {"__module__": __name__, "event_name": "x", "model_config": {"extra": "allow"}}
-    )
-    assert schema_faults(open_record.model_json_schema()) == [": takes undeclared properties"]
+
+    class Open(Record):
+        event_name: ClassVar[str] = "otel_agent.open"
+        model_config = ConfigDict(extra="allow")
+
+    assert schema_faults(Open.model_json_schema()) == [": takes undeclared properties"]
 
 
 def test_a_field_that_could_hold_prose_cannot_be_generated_either() -> None:

@@ -24,8 +24,8 @@ CONTENT = (
     "gen_ai.evaluation.explanation", "gen_ai.prompt", "gen_ai.completion", "gen_ai.memory.records",
     "anthropic.tool_result.content", "exception.message", "exception.stacktrace", "mcp.resource.uri", "url.full",
     "url.path", "url.query", "db.query.text", "db.statement", "user_agent.original", "input.value", "output.value",
-    "traceloop.entity.input", "traceloop.entity.output", "llm.input_messages", "process.command", "process.command_line",
-    "process.command_args", "process.executable.path", "process.owner", "client.address", "user.id", "enduser.id",
+    "traceloop.entity.input", "traceloop.entity.output", "llm.input_messages", "process.command",
+    "process.command_line", "process.command_args", "process.executable.path", "process.owner", "client.address", "user.id", "enduser.id",
 )  # fmt: skip
 
 
