@@ -16,8 +16,8 @@ const (
 	removedCounter = "otel_agent_guard_removed"
 
 	openTelemetrySchemaURL = `https://opentelemetry\.io/schemas/[A-Za-z0-9./_-]{1,64}`
-	versionPattern         = `[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}`
-	errorTypePattern       = `[A-Za-z_][A-Za-z0-9_.:$]{0,255}`
+	versionPattern         = `[0-9A-Za-z.+_-]{0,32}`
+	errorTypePattern       = `[A-Za-z_][A-Za-z0-9_.]{0,95}`
 	unitPattern            = `[A-Za-z0-9{}/%._-]{0,32}`
 
 	otherScope   = "other"
@@ -125,10 +125,8 @@ func (g *guard) schemaURL(url string, removed *tally) string {
 	return removed.emptied(placeSchemaURL, url)
 }
 
-// firstWord cuts at the first white space; most names have none.
+// firstWord cuts at the first space; most names have none.
 func firstWord(text string) string {
-	if end := strings.IndexAny(text, " \t\r\n"); end >= 0 {
-		return text[:end]
-	}
-	return text
+	head, _, _ := strings.Cut(text, " ")
+	return head
 }

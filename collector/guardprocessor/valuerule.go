@@ -3,6 +3,7 @@ package guardprocessor
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
@@ -20,11 +21,13 @@ type valueRule func(pcommon.Value) bool
 
 // plainRules are the types whose values cannot hold text.
 var plainRules = map[string]valueRule{
-	"int":  func(v pcommon.Value) bool { return v.Type() == pcommon.ValueTypeInt },
-	"bool": func(v pcommon.Value) bool { return v.Type() == pcommon.ValueTypeBool },
-	"double": func(v pcommon.Value) bool {
-		return v.Type() == pcommon.ValueTypeDouble || v.Type() == pcommon.ValueTypeInt
-	},
+	"int":    func(v pcommon.Value) bool { return v.Type() == pcommon.ValueTypeInt },
+	"bool":   func(v pcommon.Value) bool { return v.Type() == pcommon.ValueTypeBool },
+	"double": func(v pcommon.Value) bool { return v.Type() == pcommon.ValueTypeInt || finite(v) },
+}
+
+func finite(v pcommon.Value) bool {
+	return v.Type() == pcommon.ValueTypeDouble && !math.IsNaN(v.Double()) && !math.IsInf(v.Double(), 0)
 }
 
 var errTextBounds = errors.New("needs either a pattern or an enum")

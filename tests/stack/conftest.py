@@ -1,0 +1,29 @@
+"""Fixtures of the stack tests. The choice between native and Docker is printed in the report's head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.stack import build
+from tests.stack.native import NativeStack, native_stack
+
+
+def pytest_report_header() -> str:
+    missing = build.go_missing()
+    return f"stack: native not possible, {missing}" if missing else f"stack: native, binaries in {build.cache_root()}"
+
+
+@pytest.fixture(scope="session")
+def go_toolchain() -> None:
+    """Needed to build the stack; where it is missing, the reason is in the report."""
+    if reason := build.go_missing():
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def native(go_toolchain: None) -> Iterator[NativeStack]:
+    """One running stack for the tests that leave it as they found it."""
+    with native_stack() as running:
+        yield running
