@@ -7,78 +7,51 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Final
+from types import ModuleType
+from typing import Any
 
-from otel_agent.records import RECORDS
-from schema import allowlist, constants, documents, reference, registry
-
-TOP: Final = Path(__file__).resolve().parent.parent
-SWEPT: Final = (("schema/json", "*.json"), ("schema/registry", "*.yaml"), ("schema/gen_ai", "*.yaml"))
-"""Folders that hold generated files only: what is there and not generated is out of date."""
+REMEDY = "run: python -m schema.generate"
 
 
-def files() -> dict[str, str]:
-    """Path below the top to content, of every generated file."""
-    listed = allowlist.text()
-    return {
-        "otel_agent/semconv.py": constants.text(),
-        "otel_agent/schema_data/allowlist.json": listed,
-        "schema/allowlist.json": listed,
-        "collector/guardprocessor/allowlist.json": listed,
-        "schema/attributes.md": reference.text(),
-        **{f"schema/json/{record.event_name}.schema.json": documents.text(record) for record in RECORDS},
-        **registry.files(),
-    }
+def stand_in_for_root() -> None:
+    """Let the records be imported without the package's public surface.
+
+    That surface imports the rest of the package, which needs the constants that are written here: after a fact is added
+    or renamed, it cannot be imported until they are.
+    """
+    root = ModuleType("otel_agent")
+    root.__path__ = [str(Path(__file__).resolve().parent.parent / "otel_agent")]
+    sys.modules.setdefault(root.__name__, root)
 
 
-def _leftover(wanted: Mapping[str, str], top: Path) -> Iterator[str]:
-    for folder, pattern in SWEPT:
-        for path in sorted((top / folder).glob(pattern)):
-            if (name := path.relative_to(top).as_posix()) not in wanted:
-                yield name
+def _outputs() -> Any:
+    return import_module("schema.outputs")
 
 
-def _differs(path: Path, content: str) -> bool:
-    return not path.is_file() or path.read_text(encoding="utf-8") != content
+def _write() -> int:
+    print("\n".join(f"wrote {name}" for name in _outputs().write()) or "nothing to do")
+    return 0
 
 
-def stale(top: Path = TOP) -> list[str]:
-    """Files below ``top`` that are missing, differ, or are no longer generated."""
-    wanted = files()
-    return [name for name, content in wanted.items() if _differs(top / name, content)] + list(_leftover(wanted, top))
-
-
-def write(top: Path = TOP) -> list[str]:
-    """Bring every file up to date; the names of those that changed."""
-    wanted, changed = files(), stale(top)
-    for name in changed:
-        path = top / name
-        if name not in wanted:
-            path.unlink()
-            continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(wanted[name], encoding="utf-8")
-    return changed
+def _check() -> int:
+    out_of_date = _outputs().stale()
+    for name in out_of_date:
+        print(f"out of date: {name}", file=sys.stderr)
+    if out_of_date:
+        print(REMEDY, file=sys.stderr)
+    return bool(out_of_date)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; 1 when ``--check`` finds anything."""
-    parser = argparse.ArgumentParser(
-        prog="python -m schema.generate", description="Generate names, schemas, allow-list and registry."
-    )
+    about = "Generate names, schemas, allow-list and registry."
+    parser = argparse.ArgumentParser(prog="python -m schema.generate", description=about)
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a file is out of date")
-    if not parser.parse_args(arguments).check:
-        print("\n".join(f"wrote {name}" for name in write()) or "nothing to do")
-        return 0
-    out_of_date = stale()
-    for name in out_of_date:
-        print(f"out of date: {name}", file=sys.stderr)
-    if out_of_date:
-        print("run: python -m schema.generate", file=sys.stderr)
-    return bool(out_of_date)
+    return _check() if parser.parse_args(arguments).check else _write()
 
 
 if __name__ == "__main__":
+    stand_in_for_root()
     sys.exit(main())

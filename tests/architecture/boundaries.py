@@ -15,7 +15,8 @@ PROVIDERS: Final = (
     "anthropic", "boto3", "botocore", "cohere", "google", "groq", "litellm", "mistralai", "ollama", "openai",
     "together",
 )  # fmt: skip
-API_ROOMS: Final = ("emit", "instrument", "frameworks", "sdk", "testing")
+SDK_ROOMS: Final = ("sdk", "export_guard")
+API_ROOMS: Final = ("emit", "instrument", "frameworks", "testing", *SDK_ROOMS)
 PROTO_ROOMS: Final = ("sdk", "local", "testing", "cli")
 BANNED_NAMES: Final = ("utils", "util", "helpers", "helper", "common", "manager", "managers", "misc")
 NAME: Final = re.compile(r"\b(?:gen_ai|otel_agent)\.[a-z][a-z0-9_]*")
@@ -30,8 +31,8 @@ def _imports(module: Module, roots: Iterable[str]) -> Iterator[str]:
 
 
 def sdk_has_one_door(module: Module) -> Iterator[str]:
-    """``opentelemetry.sdk`` and the exporters only in ``sdk.py``; the wire format where it is received or checked."""
-    if not module.within("sdk"):
+    """``opentelemetry.sdk`` only in ``sdk.py`` and the export guard; the wire format where it is received or read."""
+    if not module.within(*SDK_ROOMS):
         yield from _imports(module, ("opentelemetry.sdk", "opentelemetry.exporter"))
     if not module.within(*PROTO_ROOMS):
         yield from _imports(module, ("opentelemetry.proto",))

@@ -25,7 +25,8 @@ CONTENT = (
     "anthropic.tool_result.content", "exception.message", "exception.stacktrace", "mcp.resource.uri", "url.full",
     "url.path", "url.query", "db.query.text", "db.statement", "user_agent.original", "input.value", "output.value",
     "traceloop.entity.input", "traceloop.entity.output", "llm.input_messages", "process.command",
-    "process.command_line", "process.command_args", "process.executable.path", "process.owner", "client.address", "user.id", "enduser.id",
+    "process.command_line", "process.command_args", "process.executable.path", "process.owner", "client.address",
+    "user.id", "enduser.id",
 )  # fmt: skip
 
 
