@@ -1,0 +1,75 @@
+"""One record, three signals: a span (structure and time), metric points, and one log record (the audit line)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from opentelemetry._logs import Logger, SeverityNumber
+from opentelemetry.context import Context
+from opentelemetry.metrics import Meter
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
+
+from otel_agent import semconv
+from otel_agent.emit.attributes import Attributes, Value, attributes_of, start_attributes
+from otel_agent.emit.metrics import Meters
+from otel_agent.records import ModelTurn, Record
+
+_ERROR: Final = Status(StatusCode.ERROR)
+
+
+@dataclass(slots=True)
+class Started:
+    """A span that has begun. ``context`` is the context in which the observed code runs, with this span current."""
+
+    span: Span
+    context: Context
+    attributes: Attributes
+
+
+class Emitter:
+    """Takes records only; there is no call that takes a free attribute."""
+
+    def __init__(self, tracer: Tracer, meter: Meter, logger: Logger, *, label_limit: int = 200, older_metrics: bool = False) -> None:
+        self._tracer = tracer
+        self._logger = logger
+        self._meters = Meters(meter, label_limit, older_metrics)
+
+    def begin(self, record: type[Record], subject: str | None, values: dict[str, Value | None], parent: Context) -> Started:
+        """Start the span of a record to come, with every fact a sampler may need.
+
+        ``subject`` ends the span's name (model, tool, agent); ``values`` are field values known now.
+        """
+        attributes = start_attributes(record, values)
+        operation = str(attributes.get(semconv.GEN_AI_OPERATION_NAME) or record.span_operation)
+        name = f"{operation} {subject}" if subject else operation
+        kind = SpanKind.CLIENT if record is ModelTurn else SpanKind.INTERNAL
+        span = self._tracer.start_span(name, parent, kind, attributes)
+        return Started(span, set_span_in_context(span, parent), attributes)
+
+    def finish(self, started: Started, record: Record) -> None:
+        """End the span and emit the metrics and the log record. Called once per :class:`Started`."""
+        attributes = attributes_of(record)
+        span = started.span
+        if span.is_recording():
+            begun = started.attributes
+            span.set_attributes({name: value for name, value in attributes.items() if name not in begun})
+            if semconv.ERROR_TYPE in attributes:
+                span.set_status(_ERROR)
+        span.end()
+        self._emit(record, attributes, started.context)
+
+    def event(self, record: Record, context: Context) -> None:
+        """Emit a record that has no span of its own: metrics and a log record."""
+        self._emit(record, attributes_of(record), context)
+
+    def _emit(self, record: Record, attributes: Attributes, context: Context) -> None:
+        self._meters.record(record, attributes, context)
+        self._logger.emit(
+            timestamp=time.time_ns(),
+            context=context,
+            severity_number=SeverityNumber.INFO,
+            attributes=attributes,
+            event_name=record.event_name,
+        )

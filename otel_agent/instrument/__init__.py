@@ -1,0 +1,1 @@
+"""Where a host's calls are watched: provider clients, streams, tools, runs. Everything here goes through :mod:`otel_agent.guard`."""

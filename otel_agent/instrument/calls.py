@@ -1,0 +1,264 @@
+"""One model call, from the moment before it leaves to its record. Finished exactly once, by whatever ends it first."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import fields as dataclass_fields
+from typing import Any, Final
+
+from opentelemetry import context as otel_context
+from pydantic import ValidationError
+
+from otel_agent import adapters
+from otel_agent.adapters import finish, hosts
+from otel_agent.digest import AnswerDigest
+from otel_agent.emit import Started
+from otel_agent.fields import MAX_ITEMS, OTHER, get, identifier
+from otel_agent.instrument import runtime
+from otel_agent.instrument.state import Run, current_run
+from otel_agent.instrument.timing import StreamTimes
+from otel_agent.protocol import Adapter, Conversation, ErrorFacts, RequestFacts, ResponseFacts
+from otel_agent.records import ModelTurn
+from otel_agent.records.closed import StreamEnd
+from otel_agent.tally import tally
+
+REQUEST_FIELDS: Final = tuple(field.name for field in dataclass_fields(RequestFacts))
+USAGE_FIELDS: Final = (
+    "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "audio_input_tokens",
+    "audio_output_tokens", "raw_input_tokens", "raw_output_tokens", "raw_total_tokens", "web_searches",
+)  # fmt: skip
+RESPONSE_FIELDS: Final = (
+    "response_model", "response_id", "request_id", "truncated_by", "effective_level", "response_tier", "provider_dropped_items"
+)
+HISTORY_FIELDS: Final = (
+    "message_count", "history_digest", "stable_prefix", "first_changed", "first_changed_role", "prefix_break", "tools_digest"
+)
+REPLAY_FIELDS: Final = ("replayed_items", "dropped_items", "edited_items")
+REQUEST_ID_HEADERS: Final = ("request-id", "x-request-id", "x-amzn-requestid")
+TERMINAL_EVENTS: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
+TIME_FIELDS: Final = ("first_chunk", "first_visible_chunk", "thinking_seconds", "chunks")
+
+
+CLIENT_PROVIDERS: Final = {
+    "AzureOpenAI": "azure.ai.openai", "AsyncAzureOpenAI": "azure.ai.openai", "BedrockOpenAI": "aws.bedrock",
+    "AsyncBedrockOpenAI": "aws.bedrock", "AnthropicBedrock": "aws.bedrock", "AsyncAnthropicBedrock": "aws.bedrock",
+    "AnthropicBedrockMantle": "aws.bedrock", "AsyncAnthropicBedrockMantle": "aws.bedrock", "AnthropicVertex": "gcp.vertex_ai",
+    "AsyncAnthropicVertex": "gcp.vertex_ai",
+}  # fmt: skip
+"""Clients that name their provider by their class; newer anthropic clients say it themselves."""
+
+_endpoints: Final[weakref.WeakKeyDictionary[Any, tuple[Any, hosts.Endpoint]]] = weakref.WeakKeyDictionary()
+
+
+def endpoint_of(client: Any) -> hosts.Endpoint:
+    """The endpoint of an SDK client, remembered until its base URL is replaced."""
+    base_url = getattr(client, "_base_url", None)
+    known = _endpoints.get(client)
+    if known is not None and known[0] is base_url:
+        return known[1]
+    name = type(client).__name__
+    given = CLIENT_PROVIDERS.get(name)
+    if given is None and name not in {"Anthropic", "AsyncAnthropic"}:
+        # The plain client says "anthropic" whatever server it is pointed at; there the host is the better witness.
+        given = getattr(client, "_gen_ai_provider_name", None)
+    found = hosts.provider_of(base_url, given)
+    _endpoints[client] = (base_url, found)
+    return found
+
+
+class Call:
+    """A call under way. Holds facts and references into the caller's request, never a response."""
+
+    __slots__ = (
+        "__weakref__", "_begun", "_context", "_open", "_request_id", "_run", "_runtime", "_started", "_values", "adapter", "answer",
+        "attempts", "conversation", "facts", "times",
+    )  # fmt: skip
+
+    def __init__(self, adapter: Adapter, body: dict[str, Any], client: Any) -> None:
+        """Begin the span. Raises :class:`otel_agent.budget.BudgetExceeded` when the run around it enforces its budget."""
+        self._runtime = runtime.current()
+        self._context = otel_context.get_current()
+        self._run = current_run(self._context)
+        self.adapter = adapter
+        self.attempts = 0
+        self.facts = adapter.read_request(body)
+        self.conversation = adapter.conversation(body)
+        self.answer: AnswerDigest | None = self._new_answer()
+        self.times: StreamTimes | None = None
+        self._request_id: str | None = None
+        self._values = self._request_values(client)
+        self._open = [True]
+        self._begun = self._runtime.clock()
+        subject = self.facts.request_model
+        self._started: Started = self._runtime.emitter.begin(ModelTurn, subject, self._values, self._context)
+
+    def _new_answer(self) -> AnswerDigest | None:
+        digester = self._runtime.digester
+        return None if digester is None or not self._runtime.settings.answer_digest else AnswerDigest(digester)
+
+    def _request_values(self, client: Any) -> dict[str, Any]:
+        facts = self.facts
+        values: dict[str, Any] = {name: getattr(facts, name) for name in REQUEST_FIELDS}
+        values["provider"], values["provider_source"], values["server_address"], values["server_port"] = endpoint_of(client)
+        if self.conversation is not None:
+            values["message_count"] = len(self.conversation.items)
+        if self._run is not None:
+            values.update(self._run_values(self._run))
+        return values
+
+    def _run_values(self, run: Run) -> dict[str, Any]:
+        values: dict[str, Any] = {
+            "turn": run.begin_turn(), "run_id": run.run_id, "agent_name": run.agent_name, "conversation_id": run.conversation_id,
+        }  # fmt: skip
+        if self.conversation is not None:
+            values.update(history_values(run, self.conversation, self.adapter.api))
+        return values
+
+    @property
+    def context(self) -> otel_context.Context:
+        """The context for the SDK's own code: this call's span is current in it."""
+        return self._started.context
+
+    @property
+    def now(self) -> float:
+        """Seconds on the runtime's clock."""
+        return self._runtime.clock()
+
+    def stream_times(self) -> StreamTimes:
+        """Begin to keep stream times."""
+        self.times = StreamTimes(self._begun)
+        return self.times
+
+    def read_headers(self, http_response: Any) -> None:
+        """Take the provider's request id from an HTTP response: streams and raw responses carry it nowhere else."""
+        headers = getattr(http_response, "headers", None)
+        if headers is not None:
+            self._request_id = next((found for name in REQUEST_ID_HEADERS if (found := identifier(headers.get(name)))), None)
+
+    def notice(self, event: Any) -> None:
+        """Look at a stream event that produced nothing: the last one of a Responses stream carries the items to send back."""
+        if self._run is not None and get(event, "type") in TERMINAL_EVENTS:
+            self._run.remember(self.adapter.api, get(event, "response"))
+
+    def succeed(self, response: Any) -> None:
+        """End with a whole response: an SDK object or parsed JSON."""
+        facts = self.adapter.read_response(response, self.facts, self.answer)
+        if self._run is not None:
+            self._run.remember(self.adapter.api, response)
+        self.finish(facts)
+
+    def fail(self, error: BaseException) -> None:
+        """End with an exception of the SDK or of whoever interrupted it."""
+        failure = self.adapter.read_error(error, self.facts)
+        self.finish(failure.partial or ResponseFacts(), failure=failure)
+
+    def finish(self, facts: ResponseFacts, end: StreamEnd | None = None, failure: ErrorFacts | None = None) -> None:
+        """End the call, once; a later end does nothing."""
+        try:
+            self._open.pop()  # atomic, so a finaliser and a close in two threads cannot both win
+        except IndexError:
+            return
+        record = validated({**self._values, **self._response_values(facts, end, failure)})
+        self._runtime.emitter.finish(self._started, record)
+        if self._run is not None:
+            self._run.end_turn(record, facts.tool_calls)
+
+    def _response_values(self, facts: ResponseFacts, end: StreamEnd | None, failure: ErrorFacts | None) -> dict[str, Any]:
+        values: dict[str, Any] = {name: getattr(facts, name) for name in RESPONSE_FIELDS}
+        usage = facts.usage
+        for name in USAGE_FIELDS:
+            values[name] = getattr(usage, name)
+        values["usage_state"] = usage.state
+        values["duration"] = self._runtime.clock() - self._begun
+        values["attempts"] = self.attempts or None
+        values["request_id"] = values["request_id"] or self._request_id
+        values["stream_end"] = end
+        values.update(finish_values(facts, failure), **block_values(facts), **tool_call_values(facts))
+        if self.times is not None:
+            values.update({name: getattr(self.times, name) for name in TIME_FIELDS})
+        if self.answer is not None and (digested := self.answer.result()) is not None:
+            values["answer_digest"], values["answer_size_band"] = digested
+        return values
+
+
+def history_values(run: Run, conversation: Conversation, api: str) -> dict[str, Any]:
+    """What the run's history says of this request."""
+    values: dict[str, Any] = {}
+    if run.history is not None:
+        seen = run.history.observe(conversation)
+        values.update({name: getattr(seen, name) for name in HISTORY_FIELDS})
+    replayed = run.replay.check(conversation, api)
+    values.update({name: getattr(replayed, name) for name in REPLAY_FIELDS})
+    return values
+
+
+def finish_values(facts: ResponseFacts, failure: ErrorFacts | None) -> dict[str, Any]:
+    """Why it stopped, and what failed."""
+    truncated = facts.truncated_by is not None
+    blocks = facts.blocks
+    values: dict[str, Any] = {
+        "finish_reasons": facts.finish_reasons or None,
+        "finish_reasons_raw": facts.finish_reasons_raw or None,
+        "finish_reason": finish.worst(facts.finish_reasons),
+        "truncated": truncated,
+        "empty_truncated": truncated and blocks.visible == 0 and blocks.action == 0,
+        "error_type": facts.error_type,
+    }
+    if failure is not None:
+        values["error_type"] = failure.error_type
+        values["status_code"] = failure.status_code
+        values["finish_reason"] = values["finish_reason"] if facts.finish_reasons else "error"
+        if failure.request_id is not None:
+            values["request_id"] = failure.request_id
+    return values
+
+
+def block_values(facts: ResponseFacts) -> dict[str, int | None]:
+    """Counts of blocks; a kind that does not occur is absent, so that most records stay small."""
+    blocks = facts.blocks
+    return {
+        "visible_blocks": blocks.visible or None,
+        "action_blocks": blocks.action or None,
+        "result_blocks": blocks.result or None,
+        "deliberation_blocks": blocks.deliberation or None,
+        "unknown_blocks": blocks.unknown or None,
+    }
+
+
+def tool_call_values(facts: ResponseFacts) -> dict[str, Any]:
+    """Names and ids of the tools called."""
+    calls = facts.tool_calls
+    if not calls:
+        return {}
+    return {
+        "tool_call_names": tuple(call.name for call in calls[:MAX_ITEMS]),
+        "tool_call_ids": tuple(found for call in calls[:MAX_ITEMS] if (found := identifier(call.call_id))) or None,
+        "undeclared_tool_calls": sum(call.name == OTHER for call in calls) or None,
+    }
+
+
+def validated(values: dict[str, Any]) -> ModelTurn:
+    """The record of ``values``. A value that does not fit its field is left out and tallied: one bad fact must not cost the rest."""
+    present = {name: value for name, value in values.items() if value is not None}
+    try:
+        return ModelTurn(**present)
+    except ValidationError as error:
+        for problem in error.errors(include_url=False, include_context=False, include_input=False):
+            present.pop(str(problem["loc"][0]), None)
+            tally("unfit", "record")
+        return ModelTurn(**{**REQUIRED, **present})
+
+
+REQUIRED: Final[dict[str, Any]] = {
+    "operation": "chat", "api": "messages", "provider": "unknown", "provider_source": "unknown", "finish_reason": "unknown",
+    "truncated": False, "usage_state": "missing", "duration": 0.0,
+}  # fmt: skip
+"""What stands for a required fact that did not fit."""
+
+
+def begin(client: Any, method: str, url: str, body: Any) -> Call | None:
+    """A call to observe, or ``None``: another route, a body we cannot read, or a stretch the caller keeps unobserved."""
+    adapter = adapters.lookup(method, url)
+    if adapter is None or type(body) is not dict or otel_context.get_value(runtime.SUPPRESS):
+        return None
+    return Call(adapter, body, client)

@@ -1,0 +1,306 @@
+"""``agent_run``: one agent run as a context manager or a decorator, for sync and async code and generators."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from functools import wraps
+from types import TracebackType
+from typing import Any, Final, ParamSpec, TypeVar, cast
+
+from opentelemetry import context as otel_context
+from opentelemetry.context import Context
+
+from otel_agent import guard
+from otel_agent.budget import REASONS, Budget, BudgetExceeded, OnExceed
+from otel_agent.emit import Started
+from otel_agent.fields import error_type, identifier, tool_name
+from otel_agent.instrument import runtime
+from otel_agent.instrument.runtime import Runtime
+from otel_agent.instrument.state import RUN_KEY, Run, new_history
+from otel_agent.records import AgentRun, RunStarted
+from otel_agent.records.closed import EndReason
+from otel_agent.replay import Replay
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+SUMS: Final = (
+    "turns", "tool_calls", "tool_failures", "truncated_turns", "usage_missing_turns", "prefix_breaks", "denied", "conflicting_writes",
+    "input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens", "resent_tokens",
+)  # fmt: skip
+LIMITS: Final = ("turns", "input_tokens", "output_tokens", "seconds", "tool_calls")
+
+
+class ActiveRun:
+    """What ``agent_run`` hands to its block."""
+
+    def __init__(self, made: Runtime, run: Run, started: Started) -> None:
+        self._runtime = made
+        self._started = started
+        self._run = run
+        self._reason: EndReason | None = None
+        self._partial: bool | None = None
+        self._open = [True]
+
+    @property
+    def run_id(self) -> str:
+        """The run's id, as on every record of it."""
+        return self._run.run_id
+
+    @property
+    def context(self) -> Context:
+        """The OpenTelemetry context of the run, for code that carries contexts by hand."""
+        return self._started.context
+
+    def end(self, reason: EndReason, *, partial_answer: bool | None = None) -> None:
+        """Say why the run ended, where only the application knows (``handed_off``, ``waiting``, its own ``turn_limit``)."""
+        self._reason, self._partial = reason, partial_answer
+
+    def bind(self, function: Callable[P, R]) -> Callable[P, R]:
+        """``function``, to be called in this run from a thread that has no context of its own (a bare thread pool)."""
+
+        @wraps(function)
+        def bound(*args: P.args, **kwargs: P.kwargs) -> R:
+            with attached(self._started.context):
+                return function(*args, **kwargs)
+
+        return bound
+
+    def finish(self, error: BaseException | None) -> None:
+        """End the run, once."""
+        try:
+            self._open.pop()
+        except IndexError:
+            return
+        guard.run("run.finish", self._finish, error)
+
+    def _finish(self, error: BaseException | None) -> None:
+        run = self._run
+        reason = self._reason or reason_of(error) or run.end_reason()
+        turn = run.last_turn
+        partial = self._partial
+        if partial is None and (reason != "answered" or (turn is not None and turn.truncated)):
+            partial = turn is not None and bool(turn.visible_blocks)
+        values: dict[str, Any] = {
+            **begin_values(run), **budget_values(run.budget), **run.left(), **{name: getattr(run.totals, name) for name in SUMS},
+            "end_reason": reason, "partial_answer": partial, "budget_exceeded": run.exceeded,
+            "error_type": None if error is None or reason == "cancelled" else error_type(type(error).__name__),
+            "request_model": next(iter(run.models)) if len(run.models) == 1 else None,
+            "max_repeat": run.repeats.max_repeat, "repeats": run.repeats.repeats, "cycles": run.repeats.cycles,
+            "duration": self._runtime.clock() - run.started,
+        }  # fmt: skip
+        record = AgentRun(**{name: value for name, value in values.items() if value is not None})
+        self._runtime.emitter.finish(self._started, record)
+        run.forget()
+
+
+def reason_of(error: BaseException | None) -> EndReason | None:
+    """The end reason that an exception stands for."""
+    if error is None:
+        return None
+    if isinstance(error, BudgetExceeded):
+        return REASONS[error.budget]
+    if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit)):
+        return "cancelled"
+    return "error"
+
+
+def begin_values(run: Run) -> dict[str, Any]:
+    """The identity of a run, by record field."""
+    return {"run_id": run.run_id, "agent_name": run.agent_name, "conversation_id": run.conversation_id}
+
+
+def budget_values(budget: Budget) -> dict[str, Any]:
+    """The limits of a run, by record field."""
+    values = {f"budget_{name}": getattr(budget, name) for name in LIMITS}
+    if budget.seconds is not None:
+        values["budget_seconds"] = float(budget.seconds)
+    return values
+
+
+class attached:  # noqa: N801 - used as a verb in ``with attached(context)``
+    """Makes a context current for a block. Leaves another context alone if the block ends in one: no token is kept."""
+
+    __slots__ = ("_before", "_context")
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def __enter__(self) -> None:
+        self._before = otel_context.get_current()
+        otel_context.attach(self._context)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if otel_context.get_current() is self._context:
+            otel_context.attach(self._before)
+
+
+class agent_run:  # noqa: N801 - a context manager and decorator, named like one
+    """One run of an agent: everything observed inside it is tied together and summed.
+
+    Use as ``with``/``async with``, or as a decorator of a function, coroutine function, generator or async generator.
+
+    ``agent``: name of the agent, at most 128 characters of letters, digits and ``_.:/-``; one that does not fit is recorded as
+    ``_OTHER``. ``version``: the application's version of it. ``conversation_id``: only where the application has one. ``budget``:
+    limits, observed unless ``on_exceed`` is ``"raise"`` (the next call raises :class:`otel_agent.BudgetExceeded`) or a function, which
+    is called once with the name of the budget. Calls outside a run still record their turns.
+    """
+
+    def __init__(
+        self,
+        agent: str | None = None,
+        *,
+        version: str | None = None,
+        conversation_id: str | None = None,
+        budget: Budget | None = None,
+        on_exceed: OnExceed = "observe",
+    ) -> None:
+        self._agent = agent
+        self._version = version
+        self._conversation_id = conversation_id
+        self._budget = budget or Budget()
+        self._on_exceed = on_exceed
+        self._active: ActiveRun | None = None
+        self._attached: attached | None = None
+
+    def begin(self) -> ActiveRun:
+        """Begin a run without making it current; for callers that carry contexts by hand. End it with ``finish(None)``."""
+        made = runtime.current()
+        run = Run(
+            run_id=uuid.uuid4().hex,
+            agent_name=tool_name(self._agent),
+            conversation_id=identifier(self._conversation_id),
+            budget=self._budget,
+            on_exceed=self._on_exceed,
+            clock=made.clock,
+            started=made.clock(),
+            history=new_history(made.digester),
+            replay=Replay(),
+        )
+        parent = otel_context.get_current()
+        values = {**begin_values(run), **budget_values(run.budget), "operation": "invoke_agent", "agent_version": identifier(self._version)}
+        started = made.emitter.begin(AgentRun, run.agent_name, values, parent)
+        started.context = otel_context.set_value(RUN_KEY, run, started.context)
+        run.context = started.context
+        guard.run("run.started", made.emitter.event, RunStarted(**{**begin_values(run), "agent_version": values["agent_version"]}), started.context)
+        return ActiveRun(made, run, started)
+
+    def __enter__(self) -> ActiveRun:
+        self._active = self.begin()
+        self._attached = attached(self._active.context)
+        self._attached.__enter__()
+        return self._active
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._attached is not None and self._active is not None:
+            self._attached.__exit__(kind, error, trace)
+            self._active.finish(error)
+            self._active = self._attached = None
+
+    async def __aenter__(self) -> ActiveRun:
+        return self.__enter__()
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.__exit__(kind, error, trace)
+
+    def _fresh(self) -> agent_run:
+        """One object serves many calls of a decorated function: each call has its own run."""
+        return agent_run(
+            self._agent, version=self._version, conversation_id=self._conversation_id, budget=self._budget, on_exceed=self._on_exceed
+        )
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Decorate ``function``; its kind (coroutine, generator, ...) stays what it is."""
+        if inspect.isasyncgenfunction(function):
+            return cast("Callable[P, R]", _async_generator(self._fresh, function))
+        if inspect.isgeneratorfunction(function):
+            return cast("Callable[P, R]", _generator(self._fresh, function))
+        if inspect.iscoroutinefunction(function):
+            return cast("Callable[P, R]", _coroutine(self._fresh, function))
+
+        @wraps(function)
+        def plain(*args: P.args, **kwargs: P.kwargs) -> R:
+            with self._fresh():
+                return function(*args, **kwargs)
+
+        return plain
+
+
+def _coroutine(fresh: Callable[[], agent_run], function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+    @wraps(function)
+    async def decorated(*args: P.args, **kwargs: P.kwargs) -> R:
+        async with fresh():
+            return await function(*args, **kwargs)
+
+    return decorated
+
+
+def _generator(fresh: Callable[[], agent_run], function: Callable[P, Generator[Any, Any, Any]]) -> Callable[P, Generator[Any, Any, Any]]:
+    @wraps(function)
+    def decorated(*args: P.args, **kwargs: P.kwargs) -> Generator[Any, Any, Any]:
+        active = fresh().begin()
+        with _Ending(active):
+            return (yield from Stepped(function(*args, **kwargs), active.context))
+
+    return decorated
+
+
+def _async_generator(fresh: Callable[[], agent_run], function: Callable[P, AsyncGenerator[Any, Any]]) -> Callable[P, AsyncGenerator[Any, Any]]:
+    @wraps(function)
+    async def decorated(*args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[Any, Any]:
+        active = fresh().begin()
+        with _Ending(active):
+            inner = function(*args, **kwargs)
+            sent: Any = None
+            while True:
+                try:
+                    with attached(active.context):
+                        item = await inner.asend(sent)
+                except StopAsyncIteration:
+                    return
+                try:
+                    sent = yield item
+                except GeneratorExit:
+                    await inner.aclose()
+                    raise
+
+    return decorated
+
+
+class _Ending:
+    """Finishes a run when its block ends, without making the run current: a generator's body runs in its consumer's context."""
+
+    def __init__(self, active: ActiveRun) -> None:
+        self._active = active
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._active.finish(error)
+
+
+class Stepped(Generator[Any, Any, Any]):
+    """A generator each of whose steps runs in a given context; between steps the consumer's own context is in force."""
+
+    def __init__(self, inner: Generator[Any, Any, Any], context: Context) -> None:
+        self._inner = inner
+        self._context = context
+
+    def send(self, value: Any) -> Any:
+        """One step."""
+        with attached(self._context):
+            return self._inner.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """One step that begins with an exception."""
+        with attached(self._context):
+            return self._inner.throw(*error)
+
+    def close(self) -> None:
+        """End the inner generator in its context."""
+        with attached(self._context):
+            self._inner.close()

@@ -1,0 +1,191 @@
+"""Switching observation on and off, and saying honestly what is covered."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Final
+
+import wrapt
+from opentelemetry import metrics, trace
+from opentelemetry._logs import LoggerProvider, get_logger_provider
+from opentelemetry.metrics import MeterProvider
+from opentelemetry.trace import TracerProvider
+
+from otel_agent import guard
+from otel_agent.instrument import runner, runtime
+from otel_agent.instrument.runtime import Providers
+from otel_agent.instrument.stainless import APPLIED, SDKS, patches
+from otel_agent.settings import Settings, from_env
+
+OLDEST: Final = {"anthropic": "0.51.0", "openai": "1.66.0"}
+"""Oldest tested version of each SDK."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What :func:`instrument` did.
+
+    ``active``: SDK → version, calls are observed. ``waiting``: SDK → version, installed but not imported yet; observed from its import
+    on. ``absent``: not installed. ``failed``: SDK → type of the failure. ``missing``: places that this version lacks. ``sink``: ``host``
+    when records go to providers that the host or the caller set, ``own`` when to exporters set up here, ``off`` when the SDK is disabled.
+    """
+
+    active: dict[str, str] = field(default_factory=dict)
+    waiting: dict[str, str] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
+    failed: dict[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    sink: str = "host"
+
+    @property
+    def covered(self) -> bool:
+        """Whether any SDK is or will be observed."""
+        return bool(self.active or self.waiting)
+
+
+_lock: Final = threading.Lock()
+_wanted: Final[set[str]] = set()
+_hooked: Final[set[str]] = set()
+_failed: Final[dict[str, str]] = {}
+_missing: Final[dict[str, tuple[str, ...]]] = {}
+_owned: Any = None
+
+
+def instrument(
+    tracer_provider: TracerProvider | None = None,
+    meter_provider: MeterProvider | None = None,
+    logger_provider: LoggerProvider | None = None,
+    *,
+    sdks: Iterable[str] | None = None,
+    settings: Settings | None = None,
+) -> Report:
+    """Observe every client of the supported SDKs, existing and future ones. Calling it again changes nothing but the providers.
+
+    Providers: those given; else the host's global ones; else, per signal, providers of our own with exporters by the standard
+    ``OTEL_*`` variables. No global provider is ever set. ``sdks``: names out of ``anthropic`` and ``openai``, by default both.
+    ``settings``: by default from the environment.
+
+    Raises :class:`otel_agent.settings.SettingsError` for an unusable setting and ``ValueError`` for an unknown SDK name: at start-up,
+    where a person sees it. Nothing raises afterwards. When no supported SDK is installed, a warning is logged and ``covered`` is false.
+    """
+    names = tuple(SDKS) if sdks is None else tuple(sdks)
+    if unknown := [name for name in names if name not in SDKS]:
+        raise ValueError(f"no instrumentation for {len(unknown)} of the sdks named; known: {', '.join(SDKS)}")
+    settings = from_env() if settings is None else settings
+    with _lock:
+        providers, sink = _providers(tracer_provider, meter_provider, logger_provider, settings)
+        runtime.install(runtime.make(providers, settings))
+        for name in names:
+            _want(name)
+        report = _report(names, sink)
+    if not report.covered:
+        guard.log.warning("nothing to observe: none of %s is installed", ", ".join(names))
+    return report
+
+
+def uninstrument(sdks: Iterable[str] | None = None) -> None:
+    """Stop observing: the SDKs' own functions are back, by identity. Providers set up here are flushed and stopped."""
+    global _owned
+    with _lock:
+        for name in tuple(SDKS) if sdks is None else tuple(sdks):
+            _wanted.discard(name)
+            APPLIED[name].remove()
+            runner.APPLIED.remove()
+        if _wanted:
+            return
+        runtime.install(None)
+        owned, _owned = _owned, None
+    if owned is not None:
+        owned.shutdown(Settings().exit_timeout)
+
+
+def flush(timeout: float = 5.0) -> bool:
+    """Send spans, metrics and log records that wait; for functions that are frozen after they return.
+
+    ``timeout``: seconds for all three together. ``False`` when it was not enough. Providers of the host's are flushed too, as far as
+    they can be.
+    """
+    from otel_agent.sdk import within  # noqa: PLC0415 - the SDK is loaded only when something is exported
+
+    if _owned is not None:
+        return bool(_owned.flush(timeout))
+    made = (trace.get_tracer_provider(), metrics.get_meter_provider(), get_logger_provider())
+    return within(timeout, *(task for provider in made if (task := getattr(provider, "force_flush", None)) is not None))
+
+
+def shutdown(timeout: float = 5.0) -> bool:
+    """Flush and stop the providers set up here; those of the host are the host's. Safe to call twice, and from an ASGI lifespan."""
+    return True if _owned is None else bool(_owned.shutdown(timeout))
+
+
+def _providers(tracer: Any, meter: Any, logger: Any, settings: Settings) -> tuple[Providers, str]:
+    global _owned
+    host = runtime.global_providers()
+    tracer, meter, logger = tracer or _real(host.tracer), meter or _real(host.meter), logger or _real(host.logger)
+    if settings.sdk_disabled or (tracer and meter and logger):
+        return Providers(tracer or host.tracer, meter or host.meter, logger or host.logger), "off" if settings.sdk_disabled else "host"
+    if _owned is None:
+        from otel_agent import sdk  # noqa: PLC0415 - a host with its own providers never loads ours
+
+        _owned = sdk.providers(settings, tracer=not tracer, meter=not meter, logger=not logger)
+    return Providers(tracer or _owned.tracer or host.tracer, meter or _owned.meter or host.meter, logger or _owned.logger or host.logger), "own"
+
+
+def _real(provider: Any) -> Any:
+    """``provider`` unless it is the API's placeholder."""
+    return None if type(provider).__module__.startswith(("opentelemetry.trace", "opentelemetry.metrics", "opentelemetry._logs")) else provider
+
+
+def _want(name: str) -> None:
+    _wanted.add(name)
+    if name in _hooked:
+        if name in sys.modules:
+            _apply(name)
+        return
+    _hooked.add(name)
+    wrapt.register_post_import_hook(lambda module: _imported(name), name)
+
+
+def _imported(name: str) -> None:
+    """The SDK has been imported, now or long ago. Runs inside the host's import statement, so under the guard."""
+    if name in _wanted:
+        guard.run("instrument", _apply, name)
+
+
+def _apply(name: str) -> None:
+    try:
+        _missing[name] = APPLIED[name].apply(patches(SDKS[name]))
+        if name == "anthropic":
+            runner.APPLIED.apply(runner.patches())
+        _failed.pop(name, None)
+    except LookupError as error:
+        _failed[name] = type(error).__name__
+        guard.log.warning("%s is not observed: %s", name, error)
+
+
+def _report(names: tuple[str, ...], sink: str) -> Report:
+    installed = {name: found for name in names if (found := _version(name)) is not None}
+    return Report(
+        active={name: found for name, found in installed.items() if APPLIED[name].active},
+        waiting={name: found for name, found in installed.items() if not APPLIED[name].active and name not in _failed},
+        absent=tuple(name for name in names if name not in installed),
+        failed=dict(_failed),
+        missing=tuple(place for name in names for place in _missing.get(name, ())),
+        sink=sink,
+    )
+
+
+def status() -> Report:
+    """What is observed now."""
+    return _report(tuple(SDKS), "own" if _owned is not None else "host")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,242 @@
+"""The state of one agent run: counts, history, repeats, budgets. Knows no spans; :mod:`otel_agent.instrument.runs` gives it one."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from opentelemetry import context as otel_context
+from opentelemetry.context import Context
+
+from otel_agent.budget import REASONS, Budget, BudgetExceeded, OnExceed, left, overdrawn
+from otel_agent.digest import Digester
+from otel_agent.fields import get, items
+from otel_agent.guard import run as guarded
+from otel_agent.history import History
+from otel_agent.protocol import ToolCall
+from otel_agent.records import ModelTurn, ToolExecution
+from otel_agent.records.closed import Budget as BudgetName
+from otel_agent.records.closed import EndReason
+from otel_agent.repeats import Repeats
+from otel_agent.replay import Replay
+
+RUN_KEY: Final = "otel-agent-run"
+"""Context key of the run in force. It lives in the OpenTelemetry context, so whatever carries that carries the run."""
+
+MAX_PENDING: Final = 1024
+
+RESPONSE_ITEMS: Final[dict[str, Callable[[Any], Any]]] = {
+    "messages": lambda response: get(response, "content"),
+    "responses": lambda response: get(response, "output"),
+    "chat_completions": lambda response: [get(choice, "message") for choice in items(get(response, "choices"))[:1]],
+}
+"""Where a response has the items that go back in the next request."""
+
+
+@dataclass(slots=True)
+class Totals:
+    """Sums over a run. Token sums are ``None`` until a turn reports one: absent is not zero."""
+
+    turns: int = 0
+    tool_calls: int = 0
+    tool_failures: int = 0
+    truncated_turns: int = 0
+    usage_missing_turns: int = 0
+    prefix_breaks: int = 0
+    denied: int = 0
+    conflicting_writes: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    resent_tokens: int | None = None
+
+
+TOKEN_SUMS: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens")
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
+class Run:
+    """One run. All methods are safe to call from several threads."""
+
+    run_id: str
+    agent_name: str | None
+    conversation_id: str | None
+    budget: Budget
+    on_exceed: OnExceed
+    clock: Callable[[], float]
+    started: float
+    history: History | None
+    replay: Replay
+    repeats: Repeats = field(default_factory=Repeats)
+    totals: Totals = field(default_factory=Totals)
+    models: set[str] = field(default_factory=set)
+    exceeded: BudgetName | None = None
+    context: Context | None = None
+    last_turn: ModelTurn | None = None
+    _pending: dict[str, list[str]] = field(default_factory=dict)
+    _writes: int = 0
+    _previous_input: int | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin_turn(self) -> int:
+        """Number of the turn that begins. Raises :class:`BudgetExceeded` when the budget is used up and the run enforces it."""
+        with self._lock:
+            number = self.totals.turns + 1
+            self._spend(turns=number)
+            self.totals.turns = number
+        return number
+
+    def end_turn(self, turn: ModelTurn, calls: list[ToolCall]) -> None:
+        """Take a finished turn into the sums, and keep the ids of the tool calls it asked for."""
+        totals = self.totals
+        with self._lock:
+            self.last_turn = turn
+            totals.truncated_turns += turn.truncated
+            totals.usage_missing_turns += turn.usage_state == "missing"
+            totals.prefix_breaks += turn.prefix_break is not None
+            if turn.request_model is not None:
+                self.models.add(turn.request_model)
+            for name in TOKEN_SUMS:
+                _add(totals, name, getattr(turn, name))
+            self._resend(turn.input_tokens)
+            for call in calls:
+                self._expect(call)
+            self._note_overdraft(totals.turns)
+
+    def remember(self, api: str, response: Any) -> None:
+        """Keep what a response obliges the caller to send back: seals of its reasoning items, never their text."""
+        source = RESPONSE_ITEMS.get(api)
+        if source is not None and response is not None:
+            self.replay.remember(source(response))
+
+    def _resend(self, input_tokens: int | None) -> None:
+        """Each turn sends the previous turn's input once more (as far as it still sends that much)."""
+        if input_tokens is None:
+            return
+        if self._previous_input is not None:
+            _add(self.totals, "resent_tokens", min(self._previous_input, input_tokens))
+        self._previous_input = input_tokens
+
+    def _expect(self, call: ToolCall) -> None:
+        if call.call_id is None or sum(map(len, self._pending.values())) >= MAX_PENDING:
+            return
+        self._pending.setdefault(call.name, []).append(call.call_id)
+        _WAITING[call.call_id] = self
+
+    def call_id_for(self, tool: str) -> str | None:
+        """The id of the call of ``tool`` that the model last asked for, when only one is waiting; else it would be a guess."""
+        with self._lock:
+            waiting = self._pending.get(tool, ())
+            return waiting[0] if len(waiting) == 1 else None
+
+    def settle(self, tool: str, call_id: str) -> None:
+        """A waiting call has been taken up."""
+        with self._lock:
+            waiting = self._pending.get(tool)
+            if waiting is not None and call_id in waiting:
+                waiting.remove(call_id)
+            _WAITING.pop(call_id, None)
+
+    def awaits(self, tool: str) -> bool:
+        """Whether the model has asked for ``tool`` and no execution has answered yet."""
+        with self._lock:
+            return bool(self._pending.get(tool))
+
+    def begin_tool(self, write: bool) -> bool:
+        """Note that a tool begins; whether another write is going on. Raises as :meth:`begin_turn` does."""
+        with self._lock:
+            number = self.totals.tool_calls + 1
+            self._spend(tool_calls=number)
+            self.totals.tool_calls = number
+            overlap = write and self._writes > 0
+            self._writes += write
+            return overlap
+
+    def end_tool(self, tool: ToolExecution, write: bool) -> None:
+        """Take a finished execution into the sums."""
+        with self._lock:
+            self._writes -= write
+            self.totals.tool_failures += tool.outcome != "ok"
+            self.totals.denied += tool.outcome == "denied"
+            self.totals.conflicting_writes += bool(tool.overlap)
+
+    def _note_overdraft(self, turns: int, tool_calls: int | None = None) -> BudgetName | None:
+        totals = self.totals
+        used = totals.tool_calls if tool_calls is None else tool_calls
+        name = overdrawn(
+            self.budget, turns, totals.input_tokens or 0, totals.output_tokens or 0, self.clock() - self.started, used
+        )
+        if name is not None and self.exceeded is None:
+            self.exceeded = name
+            if callable(self.on_exceed):
+                guarded("budget.on_exceed", self.on_exceed, name)
+        return name
+
+    def _spend(self, turns: int | None = None, tool_calls: int | None = None) -> None:
+        name = self._note_overdraft(self.totals.turns if turns is None else turns, tool_calls)
+        if name is not None and self.on_exceed == "raise":
+            raise BudgetExceeded(name)
+
+    def end_reason(self) -> EndReason:
+        """Why the run ended, when neither the caller nor an exception says so.
+
+        Without an answer (the last turn still asked for tools, or was cut off before anything visible came) the budget that ran
+        out is the reason; where none was set, the loop's own cap stopped it, which is a turn limit too.
+        """
+        turn = self.last_turn
+        if turn is None or (turn.finish_reason != "tool_call" and not turn.empty_truncated):
+            return "answered"
+        self._note_overdraft(self.totals.turns)
+        if self.exceeded is not None:
+            return REASONS[self.exceeded]
+        return "token_limit" if turn.empty_truncated else "turn_limit"
+
+    def left(self) -> dict[str, int | None]:
+        """What remains of each counted budget, by record field."""
+        budget, totals = self.budget, self.totals
+        return {
+            "turns_left": left(budget.turns, totals.turns),
+            "input_tokens_left": left(budget.input_tokens, totals.input_tokens or 0),
+            "output_tokens_left": left(budget.output_tokens, totals.output_tokens or 0),
+            "tool_calls_left": left(budget.tool_calls, totals.tool_calls),
+        }
+
+    def forget(self) -> None:
+        """Drop what waits: the run is over."""
+        with self._lock:
+            for waiting in self._pending.values():
+                for call_id in waiting:
+                    _WAITING.pop(call_id, None)
+            self._pending.clear()
+
+
+_WAITING: Final[weakref.WeakValueDictionary[str, Run]] = weakref.WeakValueDictionary()
+"""Runs by the ids of tool calls they wait for: how a tool in a bare thread pool, which carries no context, finds its run."""
+
+
+def new_history(digester: Digester | None) -> History | None:
+    """A history that digests with ``digester``; ``None`` when digests are switched off."""
+    return None if digester is None else History(digester)
+
+
+def current_run(context: Context | None = None) -> Run | None:
+    """The run in force in ``context`` (the current one when not given)."""
+    found = otel_context.get_value(RUN_KEY, context)
+    return found if isinstance(found, Run) else None
+
+
+def run_waiting_for(tool: str, call_id: str | None) -> Run | None:
+    """The one run that waits for this call; ``None`` when there is none, or more than one could be meant."""
+    if call_id is not None:
+        return _WAITING.get(call_id)
+    waiting = {id(run): run for run in list(_WAITING.values()) if run.awaits(tool)}
+    return next(iter(waiting.values())) if len(waiting) == 1 else None
+
+
+def _add(totals: Totals, name: str, amount: int | None) -> None:
+    if amount is not None:
+        setattr(totals, name, (getattr(totals, name) or 0) + amount)

@@ -1,0 +1,124 @@
+"""What is known of a tool before it runs, and how a returned value is read as success or failure."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from otel_agent.fields import dig, get
+from otel_agent.records.closed import Approval, PolicyDecision, PrincipalKind, ToolEffect, ToolKind
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallView:
+    """What a team's policy and approval functions are shown: the real arguments, which never leave the process through us."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    effect: ToolEffect
+    phase: str | None
+    call_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A policy's answer. ``rule_id`` is an identifier of the rule that decided."""
+
+    decision: PolicyDecision
+    rule_id: str | None = None
+
+
+class ToolDenied(PermissionError):
+    """A policy or a person refused the call; the tool did not run. ``tool`` and ``rule_id`` say which and by what rule."""
+
+    def __init__(self, tool: str, rule_id: str | None) -> None:
+        super().__init__(f"the call of {tool} was refused" + (f" by rule {rule_id}" if rule_id else ""))
+        self.tool = tool
+        self.rule_id = rule_id
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """On whose behalf a tool runs. ``id`` is digested, never recorded."""
+
+    id: str
+    kind: PrincipalKind = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Governance:
+    """The team's own rules, as functions. A function that fails is tallied and counts as no answer.
+
+    ``policy``: returns a :class:`Decision`; ``deny`` keeps the tool from running and raises :class:`ToolDenied`. ``approve``: asked when
+    the decision is ``needs_approval``; only ``approved`` lets the tool run, and no answer counts as ``pending``. ``phase``: the phase
+    of the task now. ``principal``: on whose behalf.
+    """
+
+    policy: Callable[[ToolCallView], Decision] | None = None
+    approve: Callable[[ToolCallView], Approval] | None = None
+    phase: Callable[[], str | None] | None = None
+    principal: Callable[[], Principal | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as declared.
+
+    ``schema``: JSON Schema of its arguments. ``declared``: argument names the schema or the signature declares; ``None`` when nothing
+    does. ``failed``: predicate on the returned value for failures returned as data that no protocol marks. ``result_ids``: picks the
+    ids of rows or documents out of the result. ``truncated``: predicate, whether the result was cut short.
+    """
+
+    name: str
+    kind: ToolKind = "function"
+    effect: ToolEffect = "unknown"
+    schema: Mapping[str, Any] | None = None
+    declared: frozenset[str] | None = None
+    failed: Callable[[Any], bool] | None = None
+    truncated: Callable[[Any], bool] | None = None
+    result_ids: Callable[[Any], Iterable[str]] | None = None
+    governance: Governance = Governance()
+
+
+VARIADIC: Final = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+
+
+def declared_names(schema: Mapping[str, Any] | None, function: Callable[..., Any] | None) -> frozenset[str] | None:
+    """Argument names from the schema, else from the signature."""
+    properties = dig(schema, "properties") if type(schema) is dict else None
+    if type(properties) is dict:
+        return frozenset(name for name in properties if isinstance(name, str))
+    if function is None:
+        return None
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    return frozenset(p.name for p in parameters if p.kind not in VARIADIC and p.name not in {"self", "cls"})
+
+
+FAILURE_WORDS: Final = frozenset({"error", "failure", "failed"})
+
+
+def returned_failure(result: Any) -> bool:
+    """Whether a protocol marks ``result`` as a failure: MCP's ``isError``, an Anthropic tool result's ``is_error``, a JSON-RPC error
+    reply, a framework result whose ``status`` is a failure. Other values are not interpreted: ``{"success": 0}`` may be an answer.
+    """
+    if type(result) is dict:
+        return _failed_mapping(result)
+    if result is None or isinstance(result, (str, bytes, int, float, list, tuple)):
+        return False
+    if get(result, "isError") is True or get(result, "is_error") is True:
+        return True
+    status = get(result, "status")
+    return isinstance(status, str) and status.lower() in FAILURE_WORDS
+
+
+def _failed_mapping(result: dict[str, Any]) -> bool:
+    if result.get("isError") is True or result.get("is_error") is True:
+        return True
+    if "jsonrpc" in result and type(result.get("error")) is dict:
+        return True
+    return "toolUseId" in result and result.get("status") in FAILURE_WORDS

@@ -1,0 +1,271 @@
+"""Watching tools: a decorator, and wrappers for any executor. The callable's kind and signature stay what they are."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar, overload
+
+import wrapt
+
+from otel_agent import guard
+from otel_agent.fields import OTHER
+from otel_agent.instrument.executions import Execution, begin, call_id_in_force
+from otel_agent.instrument.runs import Stepped
+from otel_agent.instrument.tool_spec import ToolSpec, declared_names
+from otel_agent.instrument.validation import Validator
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@overload
+def tool(function: F, /) -> F: ...
+@overload
+def tool(name: str | None = None, /, **options: Any) -> Callable[[F], F]: ...
+def tool(name: Any = None, /, **options: Any) -> Any:
+    """Watch a tool: ``@tool``, ``@tool("issue_refund", effect="write")``, or ``tool(function)``.
+
+    Works on functions, methods, coroutine functions, generators and async generators, and on functions that return an awaitable.
+    ``name``: by default the function's. ``options``: fields of :class:`otel_agent.ToolSpec` (``kind``, ``effect``, ``schema``,
+    ``failed``, ``truncated``, ``result_ids``, ``governance``). What the tool returns and raises reaches the caller unchanged.
+    """
+    if callable(name):
+        return _watched(name, None, options)
+    return lambda function: _watched(function, name, options)
+
+
+def wrap_tools(tools: Any, **options: Any) -> Any:
+    """Watch a whole set: a dict of name → function, a list or tuple of functions, or one function. Returns the same kind of thing.
+
+    Raises ``TypeError`` for anything else, and ``ValueError`` for an empty set: nothing watched is never silent success.
+    """
+    if isinstance(tools, Mapping):
+        wrapped: Any = {name: _watched(function, name, options) for name, function in tools.items()}
+    elif isinstance(tools, (list, tuple)):
+        wrapped = type(tools)(_watched(function, None, options) for function in tools)
+    elif callable(tools):
+        return _watched(tools, None, options)
+    else:
+        raise TypeError(f"wrap_tools takes a dict, list, tuple or function, not {type(tools).__name__}")
+    if not wrapped:
+        raise ValueError("wrap_tools was given no tool: pass the tools after they are defined")
+    return wrapped
+
+
+def wrap_dispatcher(dispatch: F, tools: Collection[str] | Mapping[str, Mapping[str, Any]], **options: Any) -> F:
+    """Watch a dispatcher that is called as ``dispatch(name, arguments)``.
+
+    ``tools``: the declared names, or name → JSON Schema of the arguments. A name that is not among them is recorded as ``_OTHER`` with
+    the outcome ``unknown_tool``, since a name that a model made up is text. ``arguments`` may be a mapping or JSON text.
+    """
+    schemas: Mapping[str, Any] = tools if isinstance(tools, Mapping) else {}
+    specs = {name: _spec(name, None, {**options, "schema": schemas.get(name)}) for name in tools}
+    unknown = _spec(OTHER, None, options)
+
+    def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ToolSpec, Validator, Any]:
+        name = args[0] if args else next(iter(kwargs.values()), None)
+        given = args[1] if len(args) > 1 else kwargs.get("arguments", kwargs.get("args", kwargs.get("input")))
+        spec, validator = specs.get(name, unknown) if isinstance(name, str) else unknown
+        return spec, validator, mapping_of(given)
+
+    return _around(dispatch, arguments_of)
+
+
+def mapping_of(arguments: Any) -> Mapping[str, Any] | None:
+    """Arguments as a mapping; JSON text is parsed. ``None`` when it is neither."""
+    if isinstance(arguments, str) and len(arguments) <= 1 << 20:
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return None
+    return arguments if isinstance(arguments, Mapping) else None
+
+
+@contextmanager
+def tool_call(call_id: str) -> Iterator[None]:
+    """Carry the provider's id of a call to the execution inside this block."""
+    token = call_id_in_force.set(call_id)
+    try:
+        yield
+    finally:
+        call_id_in_force.reset(token)
+
+
+def _spec(name: str, function: Callable[..., Any] | None, options: dict[str, Any]) -> tuple[ToolSpec, Validator]:
+    schema = options.get("schema")
+    spec = ToolSpec(name=name, **{"declared": declared_names(schema, function), **options})
+    return spec, Validator(schema)
+
+
+def _watched(function: Any, name: str | None, options: dict[str, Any]) -> Any:
+    if not callable(function):
+        raise TypeError(f"a tool must be callable, not {type(function).__name__}")
+    spec, validator = _spec(name or getattr(function, "__name__", type(function).__name__), function, options)
+    signature = _signature(function)
+
+    def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ToolSpec, Validator, Any]:
+        return spec, validator, _bound(signature, args, kwargs)
+
+    return _around(function, arguments_of)
+
+
+def _signature(function: Any) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def _bound(signature: inspect.Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Mapping[str, Any] | None:
+    """Arguments by name. ``None`` when they do not fit: the call itself will then say so."""
+    if not args:
+        return kwargs
+    if signature is None:
+        return None
+    names = list(signature.parameters)
+    if names[:1] in (["self"], ["cls"]):
+        names = names[1:]
+    return None if len(args) > len(names) else {**dict(zip(names, args, strict=False)), **kwargs}
+
+
+ArgumentsOf = Callable[[tuple[Any, ...], dict[str, Any]], tuple[ToolSpec, Validator, Any]]
+
+
+def _around(function: F, arguments_of: ArgumentsOf) -> F:
+    for suits, make in KINDS:
+        if suits(function):
+            return make(function, arguments_of)  # type: ignore[no-any-return]
+    return _plain(function, arguments_of)  # type: ignore[no-any-return]
+
+
+def _start(arguments_of: ArgumentsOf, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Execution | None:
+    found = guard.run("tool.arguments", arguments_of, args, kwargs)
+    return None if found is None else begin(*found, None)
+
+
+def _plain(function: Any, arguments_of: ArgumentsOf) -> Any:
+    @wrapt.decorator
+    def watch(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        execution = _start(arguments_of, args, kwargs)
+        if execution is None:
+            return wrapped(*args, **kwargs)
+        with _Deferred(execution) as deferred:
+            result = wrapped(*args, **kwargs)
+            return deferred.take(result)
+
+    return watch(function)
+
+
+class _Deferred:
+    """A plain function's execution: ends with the function, unless that returned an awaitable, whose end is then the tool's."""
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._later = False
+
+    def __enter__(self) -> _Deferred:
+        self._execution.__enter__()
+        return self
+
+    def take(self, result: Any) -> Any:
+        """What to give the caller for ``result``: the same object, or for a coroutine one that does the same."""
+        if isinstance(result, asyncio.Future):
+            self._later = True
+            result.add_done_callback(self._settle)
+            return result
+        if inspect.iscoroutine(result):
+            self._later = True
+            return _finish_later(self._execution, result)
+        self._execution.result(result)
+        return result
+
+    def _settle(self, future: asyncio.Future[Any]) -> None:
+        guard.run("tool.future", settle, self._execution, future)
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if self._later:
+            self._execution.detach()
+        else:
+            self._execution.__exit__(kind, error, trace)
+
+
+def settle(execution: Execution, future: asyncio.Future[Any]) -> None:
+    """End an execution whose tool returned a future."""
+    if future.cancelled():
+        execution.close(asyncio.CancelledError())
+    elif (error := future.exception()) is not None:
+        execution.close(error)
+    else:
+        execution.result(future.result())
+        execution.close(None)
+
+
+async def _finish_later(execution: Execution, coroutine: Awaitable[Any]) -> Any:
+    with execution:
+        result = await coroutine
+        execution.result(result)
+        return result
+
+
+def _coroutine(function: Any, arguments_of: ArgumentsOf) -> Any:
+    @wrapt.decorator
+    async def watch(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        execution = _start(arguments_of, args, kwargs)
+        if execution is None:
+            return await wrapped(*args, **kwargs)
+        return await _finish_later(execution, wrapped(*args, **kwargs))
+
+    return watch(function)
+
+
+def _generator(function: Any, arguments_of: ArgumentsOf) -> Any:
+    @wrapt.decorator
+    def watch(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Generator[Any, Any, Any]:
+        execution = _start(arguments_of, args, kwargs)
+        inner = wrapped(*args, **kwargs)
+        if execution is None:
+            return (yield from inner)
+        with Ending(execution):
+            return (yield from Stepped(inner, execution.context))
+
+    return watch(function)
+
+
+def _async_generator(function: Any, arguments_of: ArgumentsOf) -> Any:
+    @wrapt.decorator
+    async def watch(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> AsyncGenerator[Any, Any]:
+        execution = _start(arguments_of, args, kwargs)
+        inner = wrapped(*args, **kwargs)
+        if execution is None:
+            async for item in inner:
+                yield item
+            return
+        with Ending(execution):
+            async for item in inner:
+                yield item
+
+    return watch(function)
+
+
+class Ending:
+    """Ends an execution when its block does, without making its context current: a generator's body runs in its consumer's."""
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        guard.run("tool.finish", self._execution.close, error)
+
+
+KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any, ArgumentsOf], Any]], ...] = (
+    (inspect.isasyncgenfunction, _async_generator),
+    (inspect.isgeneratorfunction, _generator),
+    (inspect.iscoroutinefunction, _coroutine),
+)
+"""Kinds of callables that need a wrapper of their own."""
