@@ -65,9 +65,7 @@ def document() -> dict[str, Any]:
         "scopes": {"own": [names.SCOPE_NAME], "foreign_pattern": foreign.SCOPE_PATTERN},
         "resource": {"attributes": _specs((name, shape) for name, (_, shape) in names.RESOURCE.items())},
         "own": _own(),
-        "metric_text": {
-            metric.name: {"unit": metric.unit, "description": metric.brief} for metric in names.all_metrics()
-        },
+        "metric_text": {metric.name: {"unit": metric.unit, "description": metric.brief} for metric in names.all_metrics()},
         "foreign": foreign.section(),
     }
 

@@ -17,7 +17,7 @@ from typing import Final
 '''
 
 
-WIDTH: Final = 120
+WIDTH: Final = 140
 
 
 def constant(name: str, prefix: str = "") -> str:

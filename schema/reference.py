@@ -57,7 +57,7 @@ def _record(record: type[Record]) -> Iterator[str]:
 
 
 def _metric(metric: Metric) -> tuple[str, ...]:
-    buckets = " ".join(f"{edge:g}" if edge < 1e6 else str(int(edge)) for edge in metric.buckets)
+    buckets = " ".join(f"{edge:.12g}" for edge in metric.buckets)
     return f"`{metric.name}`", metric.kind, f"`{metric.unit}`", metric.brief, _code(metric.attributes), buckets
 
 

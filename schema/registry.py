@@ -125,9 +125,7 @@ def files() -> dict[str, str]:
     theirs = [(name, what) for name, what in (known | dict(names.RESOURCE)).items() if not _is_ours(name)]
     needs = [{"schema_url": names.SCHEMA_URL, "registry_path": "gen_ai"}]
     return {
-        "schema/gen_ai/manifest.yaml": _dump(
-            _manifest(names.SCHEMA_URL, "Names of the conventions that otel_agent uses.")
-        ),
+        "schema/gen_ai/manifest.yaml": _dump(_manifest(names.SCHEMA_URL, "Names of the conventions that otel_agent uses.")),
         "schema/gen_ai/attributes.yaml": _definitions(**_attributes(theirs)),
         "schema/registry/manifest.yaml": _dump(
             _manifest(names.REGISTRY_URL, "Facts about agent runs, model turns and tool calls.", dependencies=needs)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
-from sources import PACKAGE, Module, is_in
+from package_sources import PACKAGE, Module, is_in
 
 Rule = Callable[[Module], Iterator[str]]
 
@@ -179,9 +179,7 @@ def _tells(node: ast.Call) -> str | None:
         return "describes a status"
     if called == "exception" and isinstance(node.func, ast.Attribute) and node.args:
         return "logs a traceback"
-    shown = [
-        word for word in ("exc_info", "stack_info") if ast.unparse(words.get(word, ast.Constant(False))) != "False"
-    ]
+    shown = [word for word in ("exc_info", "stack_info") if ast.unparse(words.get(word, ast.Constant(value=False))) != "False"]
     return f"passes {shown[0]}" if shown else None
 
 

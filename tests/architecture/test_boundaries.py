@@ -22,7 +22,7 @@ from boundaries import (
     sdk_has_one_door,
     wrapping_stays_in_its_room,
 )
-from sources import Module, modules
+from package_sources import Module, modules
 
 MODULES = modules()
 NAMES = {name for module in MODULES for name in (module.name, module.name.rpartition(".")[0])} - {""}

@@ -30,9 +30,7 @@ def test_a_changed_a_missing_and_a_leftover_file_are_each_found(tmp_path: Path) 
     assert outputs.stale(tmp_path) == []
 
 
-def test_the_check_fails_with_the_files_and_the_remedy(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_check_fails_with_the_files_and_the_remedy(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The command says which file is out of date and what to run."""
     monkeypatch.setattr(outputs, "stale", lambda: ["schema/allowlist.json"])
     assert generate.main(["--check"]) == 1

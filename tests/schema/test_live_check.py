@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filled_records import resource, specimens
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.grpc._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
@@ -24,7 +25,6 @@ from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from specimens import resource, specimens
 from weaver_command import SCHEMA, found, needs_weaver
 
 from otel_agent import semconv
@@ -110,9 +110,7 @@ class Pipeline:
         reader = PeriodicExportingMetricReader(OTLPMetricExporter(endpoint=endpoint, insecure=True))
         self.meters = MeterProvider([reader], resource=described)
         self.loggers = LoggerProvider(resource=described)
-        self.loggers.add_log_record_processor(
-            BatchLogRecordProcessor(OTLPLogExporter(endpoint=endpoint, insecure=True))
-        )
+        self.loggers.add_log_record_processor(BatchLogRecordProcessor(OTLPLogExporter(endpoint=endpoint, insecure=True)))
 
     def emitter(self) -> Emitter:
         """An emitter under our scope's name, with the older metrics too."""

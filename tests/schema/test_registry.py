@@ -27,7 +27,7 @@ def test_weaver_accepts_the_registry() -> None:
     """No error, and no warning but the one that the file format is young."""
     outcome = check("registry")
     assert outcome.returncode == 0, outcome.stderr
-    complaints = [line for line in outcome.stderr.splitlines() if "⚠" in line or "×" in line]
+    complaints = [line for line in outcome.stderr.splitlines() if "⚠" in line or "\N{MULTIPLICATION SIGN}" in line]
     assert [line for line in complaints if "not yet stable" not in line] == []
 
 

@@ -25,11 +25,7 @@ EXAMPLES: Final = {
 def _one(shape: Shape, turn: int) -> Any:
     if shape.values:
         return shape.values[turn % len(shape.values)]
-    return (
-        {"int": 3, "double": 0.5, "bool": turn % 2 == 0}.get(shape.type)
-        if not shape.pattern
-        else EXAMPLES[shape.pattern]
-    )
+    return {"int": 3, "double": 0.5, "bool": turn % 2 == 0}.get(shape.type) if not shape.pattern else EXAMPLES[shape.pattern]
 
 
 def value(attribute: Attribute, turn: int) -> Any:
@@ -53,6 +49,5 @@ def specimens(record: type[Record]) -> Iterator[Record]:
 def resource() -> dict[str, str]:
     """Every attribute that a resource may have."""
     return {
-        name: shape.values[0] if shape.values else "1.0.0" if "version" in name else "checkout"
-        for name, (_, shape) in RESOURCE.items()
+        name: shape.values[0] if shape.values else "1.0.0" if "version" in name else "checkout" for name, (_, shape) in RESOURCE.items()
     }
