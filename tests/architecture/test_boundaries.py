@@ -132,6 +132,7 @@ GOOD = [
         "adapters", "adapters.openai",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from openai.types import Completion",
     ),
+    ("root", "demo.tools", "import otel_agent"),
     ("root", "emit.spans", "from otel_agent import guard\nfrom otel_agent.records import ModelTurn"),
     ("errors", "emit.spans", "span.set_status(StatusCode.ERROR)\nsys.exception()"),
     ("errors", "emit.spans", "log.warning('failed', exc_info=False)"),
