@@ -78,9 +78,15 @@ def _reply(step: Reply, desk: Desk) -> Answer:
 
 
 def _failure(step: Failure, desk: Desk) -> Answer:
-    retry = {} if step.retry_after is None else {"retry-after": f"{step.retry_after:g}"}
     body = desk.format.error_body(step, _message(step, desk.request), desk.request_id)
-    return Answer(encode(body), step.status, headers=tuple({**retry, **step.headers}.items()))
+    return Answer(encode(body), step.status, headers=tuple({**_retry(step), **step.headers}.items()))
+
+
+def _retry(step: Failure) -> Mapping[str, str]:
+    """Both headers that SDKs read; they take no zero, so the shortest wait is a millisecond."""
+    if step.retry_after is None:
+        return {}
+    return {"retry-after": f"{step.retry_after:g}", "retry-after-ms": f"{max(1, step.retry_after * 1000):g}"}
 
 
 def _message(step: Failure, request: Request) -> str:

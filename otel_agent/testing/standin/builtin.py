@@ -13,7 +13,7 @@ _SAMPLES = {"string": "example", "integer": 1, "number": 1.5, "boolean": True, "
 def think_call_answer(request: Request) -> Reply:
     """A reply that fits any request."""
     if request.tool_names and not request.answers_tools:
-        call = ToolUse(request.tool_names[0], _sample_arguments(as_list(request.field("tools"))[0]))
+        call = ToolUse(request.tool_names[0], _sample_arguments(as_list(request.sent("tools"))[0]))
         return Reply([Thinking("A tool can tell; I shall ask it first."), call])
     said = request.last_user_text or "nothing"
     return Reply([Thinking("There is enough to answer with."), Text(f"You said: {said[:200]}")])

@@ -60,13 +60,11 @@ def _begins_turn(segments: Sequence[Segment], place: int) -> bool:
     return segments[place].from_model and not (place and segments[place - 1].from_model)
 
 
-def segments_of(request: Request, conversation: Sequence[Any]) -> list[Segment]:
+def segments_of(request: Request) -> list[Segment]:
     """Tools, system prompt and messages, in the order in which they are cached."""
-    given = [*as_list(request.field("tools")), request.field("system"), request.field("instructions")]
+    given = [*as_list(request.setting("tools")), request.setting("system"), request.setting("instructions")]
     head = [_segment(value) for value in given if value is not None]
-    return head + [
-        _segment(message, from_model=is_from_model(message)) for message in conversation if isinstance(message, dict)
-    ]
+    return head + [_segment(message, from_model=is_from_model(message)) for message in request.conversation]
 
 
 def _segment(value: Any, *, from_model: bool = False) -> Segment:

@@ -50,8 +50,8 @@ class Desk:
         turn = self._turn(reply, self.picked)
         whole = self.format.body(reply, turn)
         self.memory.remember(request, whole)
-        if request.dialect == "openai.responses" and request.field("store") is not False:
-            whole = self.memory.responses.keep(reply, turn, self.memory.responses.conversation(request))
+        if request.dialect == "openai.responses" and request.sent("store") is not False:
+            whole = self.memory.responses.keep(reply, turn, whole)
         return self.format.events(reply, turn) if request.stream else encode(whole)
 
     def _turn(self, reply: Reply, picked: Picked) -> Turn:

@@ -16,6 +16,7 @@ class Format:
     """One wire format."""
 
     body: Callable[[Reply, Turn], dict[str, Any]]
+    payloads: Callable[[Reply, Turn], Iterator[dict[str, Any]]]
     events: Callable[[Reply, Turn], Iterator[bytes]]
     error_body: Callable[[Failure, str, str], dict[str, Any]]
     error_event: Callable[[StreamError], bytes]
@@ -24,13 +25,24 @@ class Format:
 
 FORMATS: Mapping[str, Format] = {
     anthropic.DIALECT: Format(
-        anthropic.body, anthropic.events, anthropic.error_body, anthropic.error_event, "request-id"
+        anthropic.body,
+        anthropic.payloads,
+        anthropic.events,
+        anthropic.error_body,
+        anthropic.error_event,
+        "request-id",
     ),
     openai_chat.DIALECT: Format(
-        openai_chat.body, openai_chat.events, openai_chat.error_body, openai_chat.error_event, "x-request-id"
+        openai_chat.body,
+        openai_chat.payloads,
+        openai_chat.events,
+        openai_chat.error_body,
+        openai_chat.error_event,
+        "x-request-id",
     ),
     openai_responses.DIALECT: Format(
         openai_responses.body,
+        openai_responses.payloads,
         openai_responses.events,
         openai_chat.error_body,
         openai_responses.error_event,

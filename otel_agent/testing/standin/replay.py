@@ -6,31 +6,16 @@ The messages quote what they reject, as the real ones do: code that records an e
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any
 
+from otel_agent.testing.standin.bounded import Bounded
 from otel_agent.testing.standin.request import Request, as_dict, as_list, is_from_model
 from otel_agent.testing.standin.script import Failure
 from otel_agent.testing.standin.wire.flavours import Flavour
 
 Json = dict[str, Any]
-Value = TypeVar("Value")
 _SEALED = {"thinking", "redacted_thinking"}
-
-
-class Bounded(OrderedDict[str, Value], Generic[Value]):
-    """A dictionary that forgets its oldest entries."""
-
-    def __init__(self, limit: int = 10_000) -> None:
-        super().__init__()
-        self._limit = limit
-
-    def __setitem__(self, key: str, value: Value) -> None:
-        """Put, and drop what is too old."""
-        super().__setitem__(key, value)
-        while len(self) > self._limit:
-            self.popitem(last=False)
 
 
 class Issued:
@@ -62,11 +47,11 @@ class Issued:
             if reason is not None and item is not reason:
                 self._reasons[str(item.get("id"))] = reason
 
-    def objection(self, request: Request, conversation: Sequence[Any], flavour: Flavour) -> Failure | None:
+    def objection(self, request: Request, flavour: Flavour) -> Failure | None:
         """The error that a provider answers to a broken replay, or None."""
         checks: Mapping[str, Callable[[], Iterator[Failure]]] = {
             "anthropic": lambda: self._anthropic(request),
-            "openai.responses": lambda: self._responses(conversation),
+            "openai.responses": lambda: self._responses(request.conversation),
             "openai.chat": lambda: _chat(request, flavour),
         }
         return next(checks.get(request.dialect or "", lambda: iter(()))(), None)
@@ -95,8 +80,7 @@ class Issued:
             return _rejected(f"{at}: Invalid `signature` in `thinking` block", blocks)
         return _rejected(f"{at}: {_MODIFIED}", blocks)
 
-    def _responses(self, conversation: Sequence[Any]) -> Iterator[Failure]:
-        items = [item for item in conversation if isinstance(item, dict)]
+    def _responses(self, items: Sequence[Mapping[str, Any]]) -> Iterator[Failure]:
         present = {str(item.get("id")): item for item in items if item.get("type") == "reasoning"}
         for item in items:
             reason = self._reasons.get(str(item.get("id")))
@@ -129,7 +113,7 @@ def _skeleton(content: Sequence[Json]) -> list[Json]:
 
 
 def _thinks(request: Request) -> bool:
-    return as_dict(request.field("thinking")).get("type", "disabled") != "disabled"
+    return str(as_dict(request.setting("thinking")).get("type", "disabled")) != "disabled"
 
 
 def _open_loop(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -146,7 +130,9 @@ def _is_said(message: Mapping[str, Any]) -> bool:
     return said and not answers
 
 
-def _missing_reason(item: Json, reason: Json, present: Mapping[str, Json]) -> Iterator[Failure]:
+def _missing_reason(
+    item: Mapping[str, Any], reason: Json, present: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Failure]:
     name = str(reason.get("id"))
     if name not in present:
         kind = f"Item '{item.get('id')}' of type '{item.get('type')}'"
@@ -158,11 +144,11 @@ def _missing_reason(item: Json, reason: Json, present: Mapping[str, Json]) -> It
         yield _rejected(words, present[name], code="invalid_encrypted_content", param="input")
 
 
-def _alone(item: Json, after: Json) -> bool:
+def _alone(item: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     return str(item.get("type")) == "reasoning" and not is_from_model(after)
 
 
-def _unfollowed(item: Json) -> Failure:
+def _unfollowed(item: Mapping[str, Any]) -> Failure:
     words = f"Item '{item.get('id')}' of type 'reasoning' was provided without its required following item."
     return _rejected(words, item, param="input")
 

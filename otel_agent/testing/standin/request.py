@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -41,6 +41,10 @@ class Request:
     body: bytes
     at: float
     """`time.monotonic()` when the body had arrived."""
+    held_messages: tuple[Mapping[str, Any], ...] = ()
+    """What the server had kept of the conversation that this request continues."""
+    held_fields: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of earlier requests that still hold."""
 
     def header(self, name: str) -> str | None:
         """The first header of that name, in any spelling."""
@@ -75,20 +79,25 @@ class Request:
         except ValueError:
             return None
 
-    def field(self, name: str) -> Any:
+    def sent(self, name: str) -> Any:
         """A top-level field of the body, or None."""
         return self.json.get(name) if isinstance(self.json, dict) else None
+
+    def setting(self, name: str) -> Any:
+        """A field as it holds for this turn: sent now, or before."""
+        now = self.sent(name)
+        return self.held_fields.get(name) if now is None else now
 
     @property
     def model(self) -> str:
         """The model asked for; empty when there is none."""
-        model = self.field("model")
+        model = self.sent("model")
         return model if isinstance(model, str) else ""
 
     @property
     def stream(self) -> bool:
         """Whether the answer is to be an event stream."""
-        return self.field("stream") is True or self.query.get("stream") == "true"
+        return self.sent("stream") is True or self.query.get("stream") == "true"
 
     @property
     def script_keys(self) -> tuple[str, ...]:
@@ -98,28 +107,40 @@ class Request:
 
     @cached_property
     def messages(self) -> tuple[Mapping[str, Any], ...]:
-        """The conversation: `messages`, or Responses' `input` with a plain string made into a message."""
-        listed = self.field("input" if self.dialect == "openai.responses" else "messages")
+        """What was sent: `messages`, or Responses' `input` with a plain string made into a message."""
+        listed = self.sent("input" if self.dialect == "openai.responses" else "messages")
         if isinstance(listed, str):
             return ({"role": "user", "content": listed},)
         return tuple(item for item in as_list(listed) if isinstance(item, dict))
 
+    @property
+    def conversation(self) -> tuple[Mapping[str, Any], ...]:
+        """What was sent, after what the server had kept."""
+        return (*self.held_messages, *self.messages)
+
+    @property
+    def continues(self) -> str | None:
+        """The id of the answer that this request goes on from, where the server keeps the conversation."""
+        thread = as_dict(self.sent("thread"))
+        named = self.sent("previous_response_id") or thread.get("previous_message_id")
+        return named if isinstance(named, str) else None
+
     @cached_property
     def tool_results(self) -> tuple[ToolResult, ...]:
         """Every tool result in the conversation, oldest first."""
-        return tuple(result for message in self.messages for result in _results(message))
+        return tuple(result for message in self.conversation for result in _results(message))
 
     @property
     def tool_names(self) -> tuple[str, ...]:
         """Names of the tools offered, in order."""
-        tools = [tool for tool in as_list(self.field("tools")) if isinstance(tool, dict)]
+        tools = [tool for tool in as_list(self.setting("tools")) if isinstance(tool, dict)]
         names = (tool.get("name") or as_dict(tool.get("function")).get("name") for tool in tools)
         return tuple(name for name in names if isinstance(name, str))
 
     @property
     def turn(self) -> int:
         """1 for the first model turn of this conversation, 2 for the next, ..."""
-        written = [is_from_model(message) for message in self.messages]
+        written = [is_from_model(message) for message in self.conversation]
         return 1 + sum(here and not before for here, before in zip(written, [False, *written], strict=False))
 
     @property
@@ -131,7 +152,7 @@ class Request:
     def last_user_text(self) -> str:
         """The newest text that a user wrote; empty when there is none."""
         texts = (
-            text_of(message.get("content")) for message in reversed(self.messages) if message.get("role") == "user"
+            text_of(message.get("content")) for message in reversed(self.conversation) if message.get("role") == "user"
         )
         return next((text for text in texts if text), "")
 

@@ -35,9 +35,9 @@ def _openai_model(name: str, created: int) -> dict[str, Any]:
 
 def embeddings_body(request: Request) -> dict[str, Any]:
     """A vector for each input, the same for the same text."""
-    given = request.field("input")
+    given = request.sent("input")
     texts = [str(text) for text in as_list(given)] or [str(given)]
-    packed = request.field("encoding_format") == "base64"
+    packed = request.sent("encoding_format") == "base64"
     data = [
         {"object": "embedding", "index": index, "embedding": _packed(text) if packed else _vector(text)}
         for index, text in enumerate(texts)

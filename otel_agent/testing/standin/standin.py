@@ -159,7 +159,8 @@ class Standin:
     def _answering(
         self, method: str, target: str, headers: tuple[tuple[str, str], ...], body: bytes, at: float
     ) -> tuple[Answer, Exchange]:
-        request = Request(self._recording.next_number(), method, target, headers, body, at)
+        received = Request(self._recording.next_number(), method, target, headers, body, at)
+        request = self._memory.conversations.recall(received)
         exchange = Exchange(request)
         self._recording.add(exchange)
         desk = Desk(request, exchange, self._scripts, self._memory)

@@ -178,14 +178,14 @@ _DELTAS: Mapping[str, Callable[[Wired, int], Iterator[dict[str, Any]]]] = {
 }
 
 
-def _block_events(wired: Wired, index: int, size: int) -> Iterator[bytes]:
+def _block_payloads(wired: Wired, index: int, size: int) -> Iterator[dict[str, Any]]:
     kind = str(wired.block.get("type"))
     opening = {name: value for name, value in wired.block.items() if name != "citations"}
     shown = {**opening, **_OPENING.get(kind, {})}
-    yield typed({"type": "content_block_start", "index": index, "content_block": shown})
+    yield {"type": "content_block_start", "index": index, "content_block": shown}
     for delta in _DELTAS[kind](wired, size) if kind in _DELTAS else ():
-        yield typed({"type": "content_block_delta", "index": index, "delta": delta})
-    yield typed({"type": "content_block_stop", "index": index})
+        yield {"type": "content_block_delta", "index": index, "delta": delta}
+    yield {"type": "content_block_stop", "index": index}
 
 
 def _started(whole: dict[str, Any], usage: Counted | None) -> dict[str, Any]:
@@ -202,17 +202,22 @@ def _closing_usage(usage: Counted | None) -> dict[str, Any]:
     return {name: value for name, value in whole.items() if name not in {"cache_creation", "service_tier"}}
 
 
-def events(reply: Reply, turn: Turn) -> Iterator[bytes]:
-    """The message as a stream."""
+def payloads(reply: Reply, turn: Turn) -> Iterator[dict[str, Any]]:
+    """The message as what a stream's events hold."""
     whole = body(reply, turn)
-    yield typed({"type": "message_start", "message": _started(whole, turn.usage)})
-    yield typed({"type": "ping"})
+    yield {"type": "message_start", "message": _started(whole, turn.usage)}
+    yield {"type": "ping"}
     for index, wired in enumerate(_wired(reply, turn)):
-        yield from _block_events(wired, index, reply.delta_chars)
+        yield from _block_payloads(wired, index, reply.delta_chars)
     delta = {name: whole[name] for name in ("stop_reason", "stop_sequence", "stop_details") if name in whole}
     counts = {} if turn.usage is None else {"usage": _closing_usage(turn.usage)}
-    yield typed({"type": "message_delta", "delta": delta, **counts})
-    yield typed({"type": "message_stop"})
+    yield {"type": "message_delta", "delta": delta, **counts}
+    yield {"type": "message_stop"}
+
+
+def events(reply: Reply, turn: Turn) -> Iterator[bytes]:
+    """The message as a stream."""
+    return map(typed, payloads(reply, turn))
 
 
 def error_body(failure: Failure, message: str, request_id: str) -> dict[str, Any]:

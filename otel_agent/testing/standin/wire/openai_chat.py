@@ -128,12 +128,17 @@ def body(reply: Reply, turn: Turn) -> dict[str, Any]:
     return {**_envelope(reply, turn, "chat.completion"), "choices": _choices(reply, turn), **counts}
 
 
+_CALL_TEXT = {"function": "arguments", "custom": "input"}
+"""Kinds of calls, and where each keeps the text that a stream sends in pieces."""
+
+
 def _call_deltas(message: dict[str, Any], size: int) -> Iterator[dict[str, Any]]:
     for index, call in enumerate(message.get("tool_calls") or ()):
-        opened = {**call, "index": index, "function": {**call["function"], "arguments": ""}}
-        yield {"tool_calls": [opened]}
-        for piece in pieces(call["function"]["arguments"], size):
-            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+        kind = call["type"]
+        name = _CALL_TEXT[kind]
+        yield {"tool_calls": [{**call, "index": index, kind: {**call[kind], name: ""}}]}
+        for piece in pieces(call[kind][name], size):
+            yield {"tool_calls": [{"index": index, kind: {name: piece}}]}
 
 
 _STREAMED_APART = {"role", "content", "refusal", "tool_calls"}
@@ -161,7 +166,7 @@ def _chunks(reply: Reply, turn: Turn) -> Iterator[dict[str, Any]]:
 
 
 def _asked(turn: Turn) -> bool:
-    return as_dict(turn.request.field("stream_options")).get("include_usage") is True
+    return as_dict(turn.request.sent("stream_options")).get("include_usage") is True
 
 
 def _with_usage(chunks: list[dict[str, Any]], reply: Reply, turn: Turn) -> list[dict[str, Any]]:
@@ -182,9 +187,14 @@ def _with_usage(chunks: list[dict[str, Any]], reply: Reply, turn: Turn) -> list[
     return [*({**chunk, "usage": None} for chunk in chunks), closing]
 
 
+def payloads(reply: Reply, turn: Turn) -> Iterator[dict[str, Any]]:
+    """The completion as the chunks of a stream."""
+    return iter(_with_usage(list(_chunks(reply, turn)), reply, turn))
+
+
 def events(reply: Reply, turn: Turn) -> Iterator[bytes]:
     """The completion as a stream."""
-    yield from (unnamed(chunk) for chunk in _with_usage(list(_chunks(reply, turn)), reply, turn))
+    yield from map(unnamed, payloads(reply, turn))
     yield DONE
 
 

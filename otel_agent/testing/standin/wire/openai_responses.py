@@ -114,8 +114,8 @@ _ECHOED: Mapping[str, Any] = {
 
 
 def _echo(turn: Turn) -> Json:
-    asked = {name: turn.request.field(name) for name in _ECHOED}
-    reasoning = {"effort": "medium", "summary": None, **as_dict(turn.request.field("reasoning"))}
+    asked = {name: turn.request.sent(name) for name in _ECHOED}
+    reasoning = {"effort": "medium", "summary": None, **as_dict(turn.request.sent("reasoning"))}
     return {name: _ECHOED[name] if asked[name] is None else asked[name] for name in _ECHOED} | {"reasoning": reasoning}
 
 
@@ -128,7 +128,7 @@ def body(reply: Reply, turn: Turn) -> Json:
         "object": "response",
         "created_at": turn.created,
         "status": stop.status,
-        "background": turn.request.field("background") is True,
+        "background": turn.request.sent("background") is True,
         "error": dict(error) if stop.status == "failed" else None,
         "incomplete_details": {"reason": stop.incomplete} if stop.incomplete else None,
         "model": turn.model,
@@ -206,7 +206,7 @@ def _item_events(item: Json, index: int, size: int) -> Iterator[Json]:
     yield {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
-def _payloads(reply: Reply, turn: Turn) -> Iterator[Json]:
+def _unnumbered(reply: Reply, turn: Turn) -> Iterator[Json]:
     whole = body(reply, turn)
     yield {"type": "response.created", "response": unfinished(whole, "in_progress")}
     yield {"type": "response.in_progress", "response": unfinished(whole, "in_progress")}
@@ -216,10 +216,15 @@ def _payloads(reply: Reply, turn: Turn) -> Iterator[Json]:
     yield {"type": f"response.{ending}", "response": whole}
 
 
-def events(reply: Reply, turn: Turn) -> Iterator[bytes]:
-    """The response as a stream of numbered events."""
+def payloads(reply: Reply, turn: Turn) -> Iterator[Json]:
+    """The response as what a stream's numbered events hold."""
     numbers = itertools.count()
-    return (typed({**payload, "sequence_number": next(numbers)}) for payload in _payloads(reply, turn))
+    return ({**payload, "sequence_number": next(numbers)} for payload in _unnumbered(reply, turn))
+
+
+def events(reply: Reply, turn: Turn) -> Iterator[bytes]:
+    """The response as a stream."""
+    return map(typed, payloads(reply, turn))
 
 
 def error_event(step: StreamError) -> bytes:
