@@ -59,7 +59,7 @@ def get(source: Any, name: str) -> Any:
 
     Only ever called with a name from an adapter's table: never iterates, dumps or copies ``source``.
     """
-    if type(source) is dict:
+    if isinstance(source, dict):
         return source.get(name)
     return getattr(source, name, None)
 

@@ -1,0 +1,197 @@
+"""One Anthropic message, whole or as it comes: the reading both share.
+
+Stop reason and output counts are taken from ``message_delta`` alone; what stands in ``message_start`` is a placeholder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+from otel_agent.adapters import blocks, errors, finish, offers, usage
+from otel_agent.adapters.members import member
+from otel_agent.fields import OTHER, dig, get, identifier, items, model_name, word
+from otel_agent.protocol import Answer, Phase, RequestFacts, ResponseFacts, ToolCall
+from otel_agent.records.closed import FinishReason
+
+BLOCKS: Final[dict[str, Phase]] = {
+    "text": Phase.VISIBLE,
+    "thinking": Phase.DELIBERATION,
+    "redacted_thinking": Phase.DELIBERATION,
+    "compaction": Phase.DELIBERATION,
+    "tool_use": Phase.ACTION,
+    "server_tool_use": Phase.ACTION,
+    "mcp_tool_use": Phase.ACTION,
+    "web_search_tool_result": Phase.RESULT,
+    "web_fetch_tool_result": Phase.RESULT,
+    "code_execution_tool_result": Phase.RESULT,
+    "bash_code_execution_tool_result": Phase.RESULT,
+    "text_editor_code_execution_tool_result": Phase.RESULT,
+    "tool_search_tool_result": Phase.RESULT,
+    "advisor_tool_result": Phase.RESULT,
+    "mcp_tool_result": Phase.RESULT,
+    "mcp_tool_listing": Phase.RESULT,
+    "container_upload": Phase.RESULT,
+    "fallback": Phase.SILENT,
+}
+SERVER_TOOLS: Final = frozenset({
+    "web_search", "web_fetch", "code_execution", "bash_code_execution", "text_editor_code_execution",
+    "tool_search_tool_regex", "tool_search_tool_bm25", "advisor",
+})  # fmt: skip
+_DELTAS: Final[dict[str, Phase]] = {
+    "text_delta": Phase.VISIBLE,
+    "thinking_delta": Phase.DELIBERATION,
+    "signature_delta": Phase.DELIBERATION,
+    "compaction_delta": Phase.DELIBERATION,
+    "input_json_delta": Phase.ACTION,
+}
+"""Only for a delta whose block was never announced."""
+
+
+class MessagesStream:
+    """One message as it comes. Phases are those of the announced blocks; deltas inside a thinking block are never opened."""
+
+    __slots__ = ("_answer", "_calls", "_dropped", "_error", "_kinds", "_offered", "_seen", "_spoken", "_stop", "_usage")
+
+    def __init__(self, request: RequestFacts, answer: Answer | None) -> None:
+        self._answer = answer
+        self._offered = request.tool_names
+        self._kinds: dict[int, Phase | None] = {}
+        self._spoken: set[int] = set()
+        self._calls: dict[int, ToolCall] = {}
+        self._usage: usage.Tally = {}
+        self._seen: dict[str, str] = {}
+        self._stop: str | None = None
+        self._dropped: int | None = None
+        self._error: str | None = None
+
+    def feed(self, event: Any) -> Phase:
+        """Read one event."""
+        kind = event.get("type") if type(event) is dict else getattr(event, "type", None)
+        if kind == "content_block_delta":
+            return self._delta(event)
+        handler = self._HANDLERS.get(kind) if isinstance(kind, str) else None
+        return Phase.SILENT if handler is None else handler(self, event)
+
+    def _delta(self, event: Any) -> Phase:
+        index = event.get("index") if type(event) is dict else getattr(event, "index", None)
+        place = index if type(index) is int else -1
+        phase = self._kinds.get(place)
+        if phase is None:
+            phase = self._unannounced(place, event)
+        if phase is Phase.VISIBLE:
+            delta = get(event, "delta")
+            if get(delta, "type") == "text_delta":
+                self._speak(place, get(delta, "text"))
+        return phase
+
+    def _unannounced(self, place: int, event: Any) -> Phase:
+        """A delta of a block that was announced as something unknown stays silent; one never announced goes by its own type."""
+        kind = None if place in self._kinds else dig(event, "delta", "type")
+        phase = _DELTAS.get(kind, Phase.SILENT) if isinstance(kind, str) else Phase.SILENT
+        if phase is not Phase.SILENT:
+            self._kinds[place] = phase
+        return phase
+
+    def _speak(self, index: int, text: Any) -> None:
+        if type(text) is str and text:
+            self._spoken.add(index)
+            if self._answer is not None:
+                self._answer.update(text)
+
+    def _start(self, event: Any) -> Phase:
+        self.read_head(get(event, "message"), usage.MESSAGES_OPENING)
+        return Phase.SILENT
+
+    def _block(self, event: Any) -> Phase:
+        index = get(event, "index")
+        return self.open_block(index, get(event, "content_block")) if type(index) is int else Phase.SILENT
+
+    def _end(self, event: Any) -> Phase:
+        self.read_end(get(event, "delta"))
+        self._transformations(event)
+        self._count(get(event, "usage"), usage.MESSAGES)
+        return Phase.SILENT
+
+    def _failure(self, event: Any) -> Phase:
+        self._error = errors.reported(get(event, "error"))
+        return Phase.SILENT
+
+    _HANDLERS: ClassVar[dict[str, Callable[[MessagesStream, Any], Phase]]] = {
+        "message_start": _start,
+        "content_block_start": _block,
+        "message_delta": _end,
+        "error": _failure,
+    }
+
+    def read_head(self, message: Any, counts: usage.Table) -> None:
+        """Identity and usage of a message, whole or just begun."""
+        for name, reader in (("model", model_name), ("id", identifier)):
+            value = reader(get(message, name))
+            if value is not None:
+                self._seen[name] = value
+        self._transformations(message)
+        self._count(get(message, "usage"), counts)
+
+    def read_end(self, source: Any) -> None:
+        """Why the message stopped."""
+        reason = finish.spelled(get(source, "stop_reason"))
+        if reason is not None:
+            self._stop = reason
+
+    def open_block(self, index: int, block: Any) -> Phase:
+        """A block by its type. One that comes whole brings its text along; a second start of the same index replaces the first."""
+        kind = get(block, "type")
+        phase = BLOCKS.get(kind) if isinstance(kind, str) else None
+        self._kinds[index] = phase
+        if phase is Phase.VISIBLE:
+            self._speak(index, get(block, "text"))
+        elif phase is Phase.ACTION:
+            self._calls[index] = ToolCall(self._tool(kind, block), identifier(get(block, "id")))
+        return Phase.SILENT if phase is None else phase
+
+    def _tool(self, kind: str, block: Any) -> str:
+        """The called tool as it was offered: a toolset's member by the toolset, an MCP tool by its server."""
+        if kind == "server_tool_use":
+            return offers.called(get(block, "name"), self._offered, SERVER_TOOLS)
+        if kind == "mcp_tool_use":
+            return offers.called(get(block, "server_name"), self._offered)
+        name = offers.called(get(block, "name"), self._offered)
+        return self._toolset(member(block, "toolset_name")) if name == OTHER else name
+
+    def _toolset(self, family: Any) -> str:
+        if not isinstance(family, str) or not family:
+            return OTHER
+        return next((name for name in self._offered or () if name.startswith(f"{family}_toolset_")), OTHER)
+
+    def _count(self, source: Any, counts: usage.Table) -> None:
+        if source is None:
+            return
+        usage.gather(self._usage, source, counts)
+        usage.gather_compaction(self._usage, source)
+        tier = word(member(source, "service_tier"))
+        if tier is not None:
+            self._seen["tier"] = tier
+
+    def _transformations(self, source: Any) -> None:
+        changed = items(member(source, "input_transformations"))
+        if changed:
+            self._dropped = sum(get(change, "type") == "thinking_dropped" for change in changed)
+
+    def finish(self) -> ResponseFacts:
+        """The facts seen so far. Before ``message_delta`` there is neither a stop reason nor an output count."""
+        reasons: tuple[FinishReason, ...] = ("error",) if self._error else (finish.normal(finish.MESSAGES, self._stop),)
+        kinds = [kind for index, kind in self._kinds.items() if kind is not Phase.VISIBLE or index in self._spoken]
+        return ResponseFacts(
+            response_model=self._seen.get("model"),
+            response_id=self._seen.get("id"),
+            finish_reasons=reasons,
+            finish_reasons_raw=finish.parallel([self._stop]),
+            truncated_by=finish.truncated_by(reasons, [self._stop]),
+            response_tier=self._seen.get("tier"),
+            provider_dropped_items=self._dropped,
+            blocks=blocks.counted(kinds),
+            tool_calls=list(self._calls.values()),
+            usage=usage.messages_form(self._usage),
+            error_type=self._error,
+        )
