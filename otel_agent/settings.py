@@ -147,9 +147,9 @@ def leaking(env: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def data_home(env: Mapping[str, str] | None = None) -> Path:
-    """Folder for this program's own files, by the XDG rule; not created here."""
+    """Folder for programs' own files, by the XDG rule; not created here."""
     env = os.environ if env is None else env
-    return Path(env.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "otel-agent"
+    return Path(env.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
 
 
 def cache_home(env: Mapping[str, str] | None = None) -> Path:
@@ -161,3 +161,21 @@ def cache_home(env: Mapping[str, str] | None = None) -> Path:
 def child_environment(**changes: str) -> dict[str, str]:
     """The environment for a child process: this one's, with changes."""
     return {**os.environ, **changes}
+
+
+def local_token(env: Mapping[str, str] | None = None) -> str | None:
+    """The token that senders to ``otel-agent local`` must show, if one is set. Not a command-line flag: those can be read by others."""
+    env = os.environ if env is None else env
+    return env.get("OTEL_AGENT_LOCAL_TOKEN") or None
+
+
+def endpoints(env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """OTLP endpoint per signal by the standard variables, the SDK's default where none is set. May hold credentials: not for display."""
+    env = os.environ if env is None else env
+    settings = from_env(env)
+    default = {"grpc": "http://localhost:4317", "http/protobuf": "http://localhost:4318"}
+    common = env.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+    return {
+        signal: env.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT") or common or default[settings.signal_protocols[signal]]
+        for signal in _SIGNALS
+    }

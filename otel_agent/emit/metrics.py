@@ -63,7 +63,8 @@ class Meters:
     def _count(self, name: str, amount: float | None, attributes: Attributes, context: Context, **more: Any) -> None:
         if amount:
             counter: Counter = self._instruments[name]
-            counter.add(amount, {**self._take(attributes, self._attributes[name]), **more}, context)
+            # A boolean would become a boolean exemplar, which the OTLP encoder refuses together with its whole batch.
+            counter.add(int(amount), {**self._take(attributes, self._attributes[name]), **more}, context)
 
     def _measure(self, name: str, value: float | None, attributes: Attributes, context: Context) -> None:
         if value is not None:

@@ -19,7 +19,7 @@ from otel_agent.instrument.state import Run, current_run
 from otel_agent.instrument.timing import StreamTimes
 from otel_agent.protocol import Adapter, Conversation, ErrorFacts, RequestFacts, ResponseFacts
 from otel_agent.records import ModelTurn
-from otel_agent.records.closed import StreamEnd
+from otel_agent.records.closed import Api, Provider, StreamEnd
 from otel_agent.tally import tally
 
 REQUEST_FIELDS: Final = tuple(field.name for field in dataclass_fields(RequestFacts))
@@ -46,6 +46,9 @@ CLIENT_PROVIDERS: Final = {
     "AsyncAnthropicVertex": "gcp.vertex_ai",
 }  # fmt: skip
 """Clients that name their provider by their class; newer anthropic clients say it themselves."""
+
+MAKERS: Final[dict[Api, Provider]] = {"messages": "anthropic", "responses": "openai"}
+"""Whose interface it is, where the host says nothing (a proxy). Chat completions are everybody's, so they say nothing either."""
 
 _endpoints: Final[weakref.WeakKeyDictionary[Any, tuple[Any, hosts.Endpoint]]] = weakref.WeakKeyDictionary()
 
@@ -99,7 +102,10 @@ class Call:
     def _request_values(self, client: Any) -> dict[str, Any]:
         facts = self.facts
         values: dict[str, Any] = {name: getattr(facts, name) for name in REQUEST_FIELDS}
-        values["provider"], values["provider_source"], values["server_address"], values["server_port"] = endpoint_of(client)
+        where = endpoint_of(client)
+        if where.provider == "unknown" and (maker := MAKERS.get(self.adapter.api)) is not None:
+            where = where._replace(provider=maker, source="inferred")
+        values["provider"], values["provider_source"], values["server_address"], values["server_port"] = where
         if self.conversation is not None:
             values["message_count"] = len(self.conversation.items)
         if self._run is not None:

@@ -1,0 +1,48 @@
+"""``otel-agent local``: receive OTLP into a file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from otel_agent.cli.extras import need
+from otel_agent.settings import data_home, local_token
+
+
+def add(parsers: Any) -> None:
+    """Mount the verb."""
+    verb = parsers.add_parser(
+        "local",
+        help="receive OTLP (gRPC and HTTP) into a DuckDB file",
+        description="One process that receives OTLP and answers once the rows are on disk. Loopback only, unless OTEL_AGENT_LOCAL_TOKEN holds a token.",
+    )
+    verb.add_argument("--store", type=Path, help="the file (default: in the user's data folder)")
+    verb.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    verb.add_argument("--grpc-port", type=int, default=4317, help="default: %(default)s; 0 takes a free one")
+    verb.add_argument("--http-port", type=int, default=4318, help="default: %(default)s; 0 takes a free one")
+    verb.set_defaults(act=act)
+
+
+def act(arguments: argparse.Namespace) -> int:
+    """Run until interrupted."""
+    need("local")
+    from otel_agent.local.over_grpc import CannotListen  # noqa: PLC0415 - needs the extra
+    from otel_agent.local.server import serve  # noqa: PLC0415
+    from otel_agent.local.settings import LocalSettings, UnsafeBinding, default_path  # noqa: PLC0415
+    from otel_agent.local.store import StoreError  # noqa: PLC0415
+
+    try:
+        settings = LocalSettings(
+            path=arguments.store or default_path(data_home()),
+            host=arguments.host,
+            grpc_port=arguments.grpc_port,
+            http_port=arguments.http_port,
+            token=local_token(),
+        )
+        serve(settings)
+    except (CannotListen, StoreError, UnsafeBinding) as error:
+        print(f"otel-agent local: {error}", file=sys.stderr)
+        return 2
+    return 0
