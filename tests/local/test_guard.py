@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 
-from otel_agent.allowlist import Allowlist, load
+from otel_agent.allowlist import Allowlist, load, parse
+from otel_agent.local import reader
 from otel_agent.local.guard import PLACES, drop, guard_logs, guard_metrics, guard_traces
 from otel_agent.local.server import LocalServer
 
@@ -43,7 +45,10 @@ class Canaries:
         return True if field.type == field.TYPE_BOOL else 1
 
     def fill(self, message: Message, depth: int = 0) -> Message:
-        """Set every field that the protocol has, all the way down; of a choice, the last."""
+        """Set every field that the protocol has, all the way down; of a choice, the last, but a value is text."""
+        if isinstance(message, AnyValue):
+            message.string_value = self.text()
+            return message
         for field in message.DESCRIPTOR.fields:
             if field.message_type is None:
                 self._scalar(message, field)
@@ -83,13 +88,10 @@ def poisoned_requests(scope: str, canaries: Canaries) -> list[Message]:
     """One request per signal with every field set; metrics once per kind of data, under a known name."""
     requests = [filled(signal_of(kind).request, scope, canaries) for kind in (payloads.spans(0), payloads.logs())]
     for kind in METRIC_KINDS:
-        request = payloads.metrics()
-        [scoped] = scopes_of(request)
-        scoped.scope.name = scope
-        del scoped.metrics[:]
-        metric = scoped.metrics.add()
+        request = filled(signal_of(payloads.metrics()).request, scope, canaries)
+        [metric] = scopes_of(request)[0].metrics
         canaries.fill(getattr(metric, kind))
-        metric.name, metric.description, metric.unit = "otel_agent.turns", canaries.text(), canaries.text()
+        metric.name = "otel_agent.turns"
         requests.append(request)
     return requests
 
@@ -154,6 +156,41 @@ def test_no_canary_reaches_the_disk(database: Path, media_type: str) -> None:
     assert rows(database, "SELECT count(*) FROM spans") == [(3,)]
 
 
+def test_ids_of_another_length_are_no_ids() -> None:
+    """Bytes where an id belongs can be text: they go, and with them a link or span that is nothing without."""
+    text = b"I should think"
+    traces, logs, metrics = payloads.spans(2), payloads.logs(payloads.turn("r1", 1)), payloads.metrics()
+    first, second = traces.resource_spans[0].scope_spans[0].spans
+    first.parent_span_id = text
+    first.links.add(trace_id=text, span_id=payloads.span_id(1))
+    first.links.add(trace_id=payloads.trace_id(1), span_id=payloads.span_id(1))
+    second.trace_id = text
+    logs.resource_logs[0].scope_logs[0].log_records[0].trace_id = text
+    metrics.resource_metrics[0].scope_metrics[0].metrics[0].sum.data_points[2].exemplars[0].span_id = text
+    removed: Counter[str] = Counter()
+    rejected = [GUARDS[signal_of(request).name](request, load(), removed) for request in (traces, logs, metrics)]
+    assert rejected == [1, 0, 0]
+    assert +removed == {"span.parent_id": 1, "span.link": 1, "span": 1, "log.id": 1, "exemplar.id": 1}
+    assert all(text not in request.SerializeToString() for request in (traces, logs, metrics))
+    assert len(traces.resource_spans[0].scope_spans[0].spans[0].links) == 1
+
+
+def test_a_scope_is_named_only_when_known() -> None:
+    """Any library may call itself anything: unknown names become one word; ours keeps its version when it is one."""
+    cases = {
+        ("otel_agent", "1.2.0"): ("otel_agent", "1.2.0"),
+        ("otel_agent", "a sentence"): ("otel_agent", ""),
+        ("opentelemetry.instrumentation.openai_v2", "2.0"): ("opentelemetry.instrumentation.openai_v2", ""),
+        ("the user asked about", "1"): ("other", ""),
+    }
+    for (name, version), right in cases.items():
+        for request in (payloads.spans(1), payloads.logs(payloads.turn("r1", 1)), payloads.metrics()):
+            scope = scopes_of(request)[0].scope
+            scope.name, scope.version = name, version
+            GUARDS[signal_of(request).name](request, load(), Counter())
+            assert (scope.name, scope.version) == right
+
+
 def test_a_span_s_name_is_kept_only_when_it_fits() -> None:
     """Ours falls back on its operation, then on a fixed word; a foreign one on its first word when known."""
     cases = {
@@ -197,8 +234,6 @@ def test_our_metric_s_text_is_the_schema_s(database: Path) -> None:
 
 def test_what_is_removed_is_counted(server: LocalServer) -> None:
     """Every removal is counted under its place, and the counts can be asked for."""
-    from otel_agent.local import reader
-
     request = payloads.spans(2, attributes={"gen_ai.operation.name": "chat", "secret": "text"})
     send_http(server, request)
     found = reader.stats(server.settings.path)
@@ -237,8 +272,6 @@ def test_rules_are_the_caller_s(sample: Allowlist) -> None:
 
 @pytest.fixture
 def sample() -> Allowlist:
-    from otel_agent.allowlist import parse
-
     return parse(json.loads((Path(__file__).parent / "data" / "allowlist.json").read_text()))
 
 
