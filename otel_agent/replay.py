@@ -1,0 +1,307 @@
+"""Were the reasoning items of an open tool loop sent back, unchanged and in place?
+
+A response with reasoning items and tool calls obliges the next request to carry the items (provider by provider:
+:data:`DUE_MEMBERS` and the block kinds below). What is kept of an item is a :class:`Seal`: its type, its id and a keyed 64-bit digest,
+held in memory by the run, compared with the request and never emitted. The digest is the interpreter's own keyed string hash over a
+salt of this process: strings remember their hash, so sealing an item again that came back as the same object reads no text twice.
+
+Nothing of an item's class runs: members are read from where the instance stores them. An item whose text is not stored there (a property
+that raises, say) has no digest; it counts as present, by its type and id. The loop is open as long as only tool results follow the
+model's turn. Looked at are the last two responses of the loop, found by the ids of their tool calls; a response that is not in the
+request at all (its turn was summarised away) owes nothing.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Final, NamedTuple
+
+from otel_agent import fields
+from otel_agent.canonical import instance_dict
+from otel_agent.protocol import Conversation
+from otel_agent.records.closed import Api
+from otel_agent.tally import tally
+from otel_agent.visible import read
+
+MAX_STEPS: Final = 64
+"""Responses with open tool calls that a run remembers."""
+LOOK_BACK: Final = 2
+"""Responses of the open loop that a request is held against."""
+
+_SALT: Final = secrets.token_bytes(16)
+
+
+class Seal(NamedTuple):
+    """One item of a response, in order: a reasoning item (``mark`` may be ``None``: unreadable) or a tool call (``kind`` :data:`CALL`)."""
+
+    kind: str
+    id: str | None
+    mark: int | None = None
+
+
+Step = tuple[Seal, ...]
+"""What one response obliges the caller to send back, in order."""
+
+CALL: Final = "call"
+REFERENCE: Final = "reference"
+
+REASONING: Final[dict[str, tuple[str, ...]]] = {
+    "thinking": ("thinking", "signature"),
+    "redacted_thinking": ("data",),
+    "reasoning": ("encrypted_content", "summary", "content"),
+}
+"""Reasoning blocks and items, by type, with the members that may not change."""
+
+CALLS: Final[dict[str, str]] = {
+    "tool_use": "id",
+    "function_call": "call_id",
+    "custom_tool_call": "call_id",
+    "computer_call": "call_id",
+    "local_shell_call": "call_id",
+    "shell_call": "call_id",
+    "apply_patch_call": "call_id",
+}
+"""Tool calls the application answers, by type, with the member that holds the id its result will name."""
+
+DUE_MEMBERS: Final = ("reasoning_details", "thinking_blocks", "reasoning_content")
+"""Where a chat message carries reasoning that must come back; the first that is there counts, since the others repeat it.
+
+``reasoning`` and ``thinking`` (vLLM, Groq, Ollama) may come back or not, so they are not due."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayFacts:
+    """Names as in :class:`otel_agent.records.ModelTurn`; all ``None`` when nothing is due."""
+
+    replayed_items: int | None = None
+    dropped_items: int | None = None
+    edited_items: int | None = None
+
+
+NOTHING_DUE: Final = ReplayFacts()
+
+
+def seal(block: Any) -> Seal | None:
+    """The seal of a whole block or output item; ``None`` for what is neither reasoning nor a tool call.
+
+    A stream accumulator calls it on items that arrive whole, and makes ``Seal(type, id)`` for those that arrive in pieces.
+    """
+    kind = read(block, "type")
+    if type(kind) is not str:
+        return None
+    if kind in REASONING:
+        return Seal(kind, _word(_stored(block, "id")), _mark(block, kind))
+    if kind in CALLS:
+        return Seal(CALL, _word(read(block, CALLS[kind])))
+    return Seal(REFERENCE, _word(read(block, "id"))) if kind == "item_reference" else None
+
+
+class Replay:
+    """What one run owes its providers. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._steps: dict[str, Step] = {}
+        self._owing = False
+
+    def remember(self, items: Any) -> None:
+        """Take the items of a response: content blocks, output items, a chat message (alone or in a list), or seals from a stream."""
+        step = tuple(_seals(items if type(items) in (list, tuple) else (items,)))
+        calls = [each.id for each in step if each.kind == CALL and each.id is not None]
+        with self._lock:
+            self._owing = self._owing or 0 < len(calls) < len(step)
+            for call in calls:
+                self._steps[call] = step
+            while len(self._steps) > MAX_STEPS:
+                del self._steps[next(iter(self._steps))]
+                tally("dropped", "replay")
+
+    def check(self, conversation: Conversation, api: Api | str | None = None) -> ReplayFacts:
+        """Hold a request against what is due. ``api`` matters not: the shape of an item says what it is."""
+        if not self._owing or conversation.server_held:
+            return NOTHING_DUE
+        found = _open_steps(fields.items(conversation.items), self._steps)
+        counts = [_compared(due, offered) for due, offered in found if _owes(due)]
+        return ReplayFacts(*map(sum, zip(*counts, strict=True))) if counts else NOTHING_DUE
+
+
+# From items to seals
+
+
+def _seals(items: Iterable[Any]) -> Iterator[Seal]:
+    for item in items:
+        if type(item) is Seal:
+            yield item
+        elif (found := seal(item)) is not None:
+            yield found
+        elif read(item, "role") is not None:
+            yield from _message_seals(item)
+
+
+def _message_seals(message: Any) -> Iterator[Seal]:
+    """Seals of a chat message or of a message with content blocks: reasoning beside the text comes before the calls."""
+    member = next((name for name in DUE_MEMBERS if _stored(message, name) is not None), None)
+    if member is not None:
+        yield from _beside(member, _stored(message, member))
+    content = read(message, "content")
+    if type(content) in (list, tuple):
+        yield from _seals(content)
+    for call in fields.items(read(message, "tool_calls")):
+        yield Seal(CALL, _word(read(call, "id")))
+
+
+def _beside(member: str, value: Any) -> Iterator[Seal]:
+    for each in value if type(value) in (list, tuple) else (value,):
+        yield Seal(member, _word(_stored(each, "id")), _hashed(each))
+
+
+def _word(value: Any) -> str | None:
+    return value if type(value) is str else None
+
+
+def _mark(block: Any, kind: str) -> int | None:
+    """Digest of the members that may not change. With encrypted content the summary beside it is for readers only."""
+    values = tuple([_stored(block, name) for name in REASONING[kind]])
+    if kind == "reasoning" and values[0] is not None:
+        values = values[:1]
+    return _hashed(values) if values.count(None) < len(values) else None
+
+
+def _stored(source: Any, name: str) -> Any:
+    """A member as a dictionary or an instance stores it: no property, no ``__getattr__``."""
+    if type(source) is dict:
+        return source.get(name)
+    found = (instance_dict(source) or {}).get(name)
+    return _extra(source).get(name) if found is None else found
+
+
+def _extra(source: Any) -> dict[str, Any]:
+    """What a pydantic model keeps of members its class does not declare."""
+    try:
+        return object.__getattribute__(source, "__pydantic_extra__") or {}
+    except AttributeError:
+        return {}
+
+
+def _hashed(value: Any) -> int:
+    return hash((_SALT, _hashable(value)))
+
+
+def _hashable(value: Any) -> Any:
+    """Nested tuples of the strings, numbers and flags inside; absent members and ``None`` are the same."""
+    kind = type(value)
+    if kind in (str, int, float, bool, bytes, type(None)):
+        return value
+    if kind in (list, tuple):
+        return tuple(map(_hashable, value))
+    own = value if kind is dict else {**(instance_dict(value) or {}), **_extra(value)}
+    return frozenset((name, _hashable(member)) for name, member in own.items() if member is not None)
+
+
+# From a request to the open steps
+
+
+def _open_steps(items: Sequence[Any], steps: dict[str, Step]) -> Iterable[tuple[Step, list[Seal]]]:
+    """The last steps of the open loop, each with the seals of what the request has in its place, found walking back from the end.
+
+    A caller may put each result right after its call, so that a step lies in several pieces.
+    """
+    open_steps: dict[int, tuple[Step, list[Seal]]] = {}
+    for looked, turn in enumerate(_turns_backwards(items)):
+        found = [*_seals(turn)]
+        due = next((steps[each.id] for each in found if each.kind == CALL and each.id in steps), None)
+        if due is not None and id(due) in open_steps:
+            open_steps[id(due)][1][:0] = found
+        elif len(open_steps) == LOOK_BACK or looked == MAX_STEPS:
+            break
+        elif due is not None:
+            open_steps[id(due)] = (due, found)
+    return open_steps.values()
+
+
+def _owes(step: Step) -> bool:
+    return any(each.kind != CALL for each in step)
+
+
+def _turns_backwards(items: Sequence[Any]) -> Iterator[list[Any]]:
+    """The model's turns of the open loop, last first: runs of the model's items between tool results."""
+    turn: list[Any] = []
+    for item in reversed(items):
+        kind = _place(item)
+        if kind == "model":
+            turn.insert(0, item)
+            continue
+        if turn:
+            yield turn
+            turn = []
+        if kind == "user":
+            return
+    if turn:
+        yield turn
+
+
+def _place(item: Any) -> str:
+    role = read(item, "role")
+    if role in ("assistant", "model"):
+        return "model"
+    if role in ("tool", "function", "system", "developer"):
+        return "result"  # a system message amid the loop (a reminder) does not close it
+    if role is None:
+        kind = read(item, "type")
+        return "result" if type(kind) is str and kind.endswith("_output") else "model"
+    return "result" if any(_is_result(block) for block in fields.items(read(item, "content"))) else "user"
+
+
+def _is_result(block: Any) -> bool:
+    return bool(read(block, "type") == "tool_result")
+
+
+# Comparing
+
+
+def _compared(due: Sequence[Seal], found: Sequence[Seal]) -> tuple[int, int, int]:
+    """How many due items came back as they were, were dropped, were changed or moved."""
+    wanted, offered = _anchored(due), _anchored(found)
+    if wanted == offered:
+        return len(wanted), 0, 0
+    exact = _paired(wanted, offered, lambda one, other: _same(one[0], other[0]) and one[1] == other[1])
+    changed = _paired(wanted, offered, lambda one, other: one[0].kind == other[0].kind)
+    return exact, len(wanted), changed
+
+
+Anchored = tuple[Seal, str | None]
+
+
+def _anchored(seals: Sequence[Seal]) -> list[Anchored]:
+    """Reasoning items, each with the id of the tool call it stands before."""
+    out: list[Anchored] = []
+    call: str | None = None
+    for each in reversed(seals):
+        if each.kind == CALL:
+            call = each.id
+        else:
+            out.insert(0, (each, call))
+    return out
+
+
+def _paired(wanted: list[Anchored], offered: list[Anchored], equal: Callable[[Anchored, Anchored], bool]) -> int:
+    """Take out of both lists what pairs up in order; how many pairs."""
+    pairs, start = 0, 0
+    for one in list(wanted):
+        at = next((at for at in range(start, len(offered)) if equal(one, offered[at])), None)
+        if at is not None:
+            wanted.remove(one)
+            del offered[at]
+            pairs, start = pairs + 1, at
+    return pairs
+
+
+def _same(due: Seal, found: Seal) -> bool:
+    if found.kind == REFERENCE:
+        return due.id is not None and due.id == found.id
+    if due.kind != found.kind or (due.id is not None and found.id is not None and due.id != found.id):
+        return False
+    return bool(due.mark is None or found.mark is None or due.mark == found.mark)
