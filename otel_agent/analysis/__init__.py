@@ -1,0 +1,1 @@
+"""Reading what was recorded: economics, migration from the text protocol. Pure: records come as dictionaries."""
