@@ -21,6 +21,7 @@ HEAD = """\
 SEVERITY = "^((TRACE|DEBUG|INFO|WARN|ERROR|FATAL)[2-4]?)?$"
 UNIT = "^[A-Za-z0-9{}/%._-]{0,32}$"
 VERSION = "^[0-9A-Za-z.+_-]{0,32}$"
+SCHEMA_URL = "^(https://opentelemetry\\.io/schemas/[A-Za-z0-9./_-]{1,64})?$"
 WHITE_SPACE = r"(?s)^.*\s.*$"  # a value with white space is prose: no value of ours has any
 TOO_LONG = "^(?s).{257,}$"
 
@@ -53,9 +54,13 @@ def resource_and_scope(rules: Allowlist) -> list[dict[str, Any]]:
     own = is_own(rules)
     known = f"{own} or {matches('scope.name', rules['scopes']['foreign_pattern'])}"
     return [
-        group(f"keep_keys(resource.attributes, {listed(rules['resource']['attributes'])})"),
         group(
-            "delete_matching_keys(scope.attributes, \".*\")",
+            f"keep_keys(resource.attributes, {listed(rules['resource']['attributes'])})",
+            f'set(resource.schema_url, "") where not {matches("resource.schema_url", SCHEMA_URL)}',
+        ),
+        group(
+            f'set(scope.schema_url, "") where not {matches("scope.schema_url", SCHEMA_URL)}',
+            'delete_matching_keys(scope.attributes, ".*")',
             f'set(scope.version, "") where not ({own}) or not {matches("scope.version", VERSION)}',
             f'set(scope.name, "other") where not ({known})',
         ),
@@ -101,7 +106,11 @@ def span_statements(rules: Allowlist) -> list[dict[str, Any]]:
 def metric_statements(rules: Allowlist) -> list[dict[str, Any]]:
     return [
         *resource_and_scope(rules),
-        group('set(metric.description, "")', f'set(metric.unit, "") where not {matches("metric.unit", UNIT)}'),
+        group(
+            'set(metric.description, "")',
+            f'set(metric.unit, "") where not {matches("metric.unit", UNIT)}',
+            'delete_matching_keys(metric.metadata, ".*")',
+        ),
         group(*kept("datapoint.attributes", rules, "metric")),
         group('delete_matching_keys(exemplar.filtered_attributes, ".*")'),
     ]

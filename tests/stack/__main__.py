@@ -1,11 +1,12 @@
-"""``python -m tests.stack build [NAME ...]`` builds; ``python -m tests.stack up`` runs until Ctrl-C."""
+"""``python -m tests.stack build [NAME ...]`` builds; ``up`` runs until Ctrl-C; ``password`` makes Grafana's, for Docker."""
 
 from __future__ import annotations
 
 import argparse
+import signal
 import threading
 
-from tests.stack import build
+from tests.stack import build, docker
 from tests.stack.configs import Options
 from tests.stack.native import native_stack
 
@@ -14,17 +15,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.stack", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     builder = verbs.add_parser("build", help="build the servers into the cache folder")
-    builder.add_argument("names", nargs="*", choices=[*build.SERVERS, []], metavar="NAME", help=", ".join(build.SERVERS))
+    builder.add_argument("names", nargs="*", metavar="NAME", help=", ".join(build.SERVERS))
     upper = verbs.add_parser("up", help="run the stack on free loopback ports until Ctrl-C")
     upper.add_argument("--webhook", default=Options.webhook, help="where Alertmanager posts its notifications")
+    verbs.add_parser("password", help="make Grafana's admin password for the compose stack, unless it is there")
     arguments = parser.parse_args()
     if arguments.verb == "build":
         build.build(tuple(arguments.names))
+    elif arguments.verb == "password":
+        docker.make_password()
     else:
         _run(Options(webhook=arguments.webhook))
 
 
 def _run(options: Options) -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that a plain `kill` takes the servers down too
     with native_stack(options) as running:
         print(running.stack.lines(), f"folder {running.folder}", "Ctrl-C stops it.", sep="\n", flush=True)
         try:

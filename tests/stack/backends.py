@@ -36,8 +36,10 @@ def trace(stack: Stack, trace_id: int) -> dict[str, Any] | None:
 
 
 def spans(found: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """All spans of a trace. Jaeger folds a span that came twice into one, and leaves an empty scope behind."""
     resources = (found or {}).get("result", {}).get("resourceSpans", ())
-    return [span for by_resource in resources for by_scope in by_resource["scopeSpans"] for span in by_scope["spans"]]
+    scopes = [by_scope for by_resource in resources for by_scope in by_resource["scopeSpans"]]
+    return [span for by_scope in scopes for span in by_scope.get("spans", ())]
 
 
 def collector_metric(stack: Stack, name: str, **labels: str) -> float:

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.stack import build
+from tests.stack import build, docker
 from tests.stack.native import NativeStack, native_stack
 
 
 def pytest_report_header() -> str:
-    missing = build.go_missing()
-    return f"stack: native not possible, {missing}" if missing else f"stack: native, binaries in {build.cache_root()}"
+    native = f"not here ({reason})" if (reason := build.go_missing()) else f"binaries in {build.cache_root()}"
+    containers = f"not here ({reason})" if (reason := docker.missing()) else "docker-compose.yml"
+    return f"stack: native: {native}; containers: {containers}"
 
 
 @pytest.fixture(scope="session")

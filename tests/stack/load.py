@@ -18,11 +18,11 @@ def name_of(number: int) -> str:
 
 
 def span_batch(first: int) -> otlp.Request:
-    """One trace per record, so that Jaeger can be asked for each."""
+    """One trace per batch, with the id of its first record, so that Jaeger can be asked for each."""
     numbers = range(first, first + BATCH)
     facts = [{"gen_ai.operation.name": "chat", "gen_ai.response.id": name_of(number)} for number in numbers]
     return otlp.traces(
-        "load", [otlp.span(number, number, "chat gpt-5", each) for number, each in zip(numbers, facts, strict=True)]
+        "load", [otlp.span(first, number, "chat gpt-5", each) for number, each in zip(numbers, facts, strict=True)]
     )
 
 

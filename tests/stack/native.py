@@ -94,7 +94,8 @@ def _victorialogs(folder: Path, ports: Ports) -> Process:
 def _jaeger(folder: Path, ports: Ports) -> Process:
     config = write_yaml(folder / "jaeger.yaml", configs.jaeger(ports))
     command = [str(build.binary("jaeger")), "--config", str(config)]
-    return Process("jaeger", command, f"{_base(ports.jaeger_query)}/api/v3/services", folder / "jaeger.log")
+    quiet = {"OTEL_TRACES_SAMPLER": "always_off"}  # else it traces its own queries to whoever has the default port
+    return Process("jaeger", command, f"{_base(ports.jaeger_query)}/api/v3/services", folder / "jaeger.log", quiet)
 
 
 def _alertmanager(folder: Path, ports: Ports, options: Options) -> Process:

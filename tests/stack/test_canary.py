@@ -82,6 +82,12 @@ def test_what_may_stay_arrived(planted: tuple[NativeStack, Path]) -> None:
     assert {"exception"} == {event["name"] for span in spans for event in span["events"]}
 
 
+def test_exemplars_keep_their_trace(planted: tuple[NativeStack, Path]) -> None:
+    """The way from a number to its trace survives the guard."""
+    shown = backends.everything(planted[0].stack, TRACE)["prometheus exemplars"]
+    assert f"{TRACE:032x}".encode() in shown
+
+
 def test_removals_are_counted(planted: tuple[NativeStack, Path]) -> None:
     """Every place that was planted shows in the guard's own counter."""
     places = re.findall(r'"([a-z_]+)",$', (build.COLLECTOR / "guardprocessor" / "places.go").read_text(), re.MULTILINE)

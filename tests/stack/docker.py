@@ -1,0 +1,63 @@
+"""The same stack from containers: the compose file of the repository, brought up by testcontainers where an engine answers."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.stack.addresses import Stack
+from tests.stack.build import ROOT
+
+PASSWORD = ROOT / "collector" / "compose" / "secrets" / "grafana-password"
+
+
+def missing() -> str:
+    """Why containers cannot be used here, or an empty string."""
+    if not shutil.which("docker"):
+        return "docker is not on PATH"
+    if not _succeeds("docker", "compose", "version"):
+        return "`docker compose` is not there"
+    return "" if _succeeds("docker", "info") else "no Docker engine answers"
+
+
+def _succeeds(*command: str) -> bool:
+    try:
+        return subprocess.run(command, capture_output=True, timeout=20, check=False).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def make_password() -> None:
+    """Grafana's password, once. The folder is closed to others; the file is not, since Grafana's user must read it."""
+    PASSWORD.parent.mkdir(mode=0o700, exist_ok=True)
+    if not PASSWORD.exists():
+        PASSWORD.write_text(secrets.token_urlsafe(24))
+        PASSWORD.chmod(0o644)
+
+
+def addresses() -> Stack:
+    """The published ports of docker-compose.yml."""
+    return Stack(
+        kind="docker",
+        otlp_grpc="127.0.0.1:4317",
+        otlp_http="http://127.0.0.1:4318",
+        prometheus="http://127.0.0.1:9090",
+        alertmanager="http://127.0.0.1:9093",
+        jaeger="http://127.0.0.1:16686",
+        logs="http://127.0.0.1:9428",
+        collector_metrics="http://127.0.0.1:8888/metrics",
+        collector_health="http://127.0.0.1:13133",
+    )
+
+
+@contextmanager
+def docker_stack() -> Iterator[Stack]:
+    """Bring the compose file up, wait for its health checks, and take it down with its volumes."""
+    from testcontainers.compose import DockerCompose
+
+    make_password()
+    with DockerCompose(str(ROOT), wait=True, keep_volumes=False):
+        yield addresses()
