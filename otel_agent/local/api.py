@@ -18,6 +18,7 @@ from otel_agent.local.queries import DEFAULT_LIMIT, list_runs, show_run
 from otel_agent.local.store import Store
 
 RUNS: Final = "/api/runs"
+RUN: Final = "/api/run"
 STATS: Final = "/api/stats"
 
 Ask = Callable[[duckdb.DuckDBPyConnection, Request], Any]
@@ -37,7 +38,7 @@ def _ask_runs(connection: duckdb.DuckDBPyConnection, request: Request) -> Any:
 
 
 def _ask_run(connection: duckdb.DuckDBPyConnection, request: Request) -> Any:
-    return show_run(connection, request.path_params["run_id"])
+    return show_run(connection, request.query_params.get("id", ""))
 
 
 def _answer(store: Store, ask: Ask, request: Request) -> Response:
@@ -66,6 +67,6 @@ def api_routes(store: Store, intake: Intake, token: str) -> list[Route]:
 
     return [
         Route(RUNS, _guarded(token, lambda request: _answer(store, _ask_runs, request))),
-        Route(RUNS + "/{run_id}", _guarded(token, lambda request: _answer(store, _ask_run, request))),
+        Route(RUN, _guarded(token, lambda request: _answer(store, _ask_run, request))),
         Route(STATS, _guarded(token, stats)),
     ]

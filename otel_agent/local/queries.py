@@ -38,9 +38,7 @@ _LOOSE_TRACES: Final = """
     GROUP BY trace_id ORDER BY max(time_unix_nano) DESC LIMIT ?"""
 
 _OF_RUNS: Final = "SELECT * FROM {view} WHERE run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY time_unix_nano"
-_OF_TRACES: Final = (
-    "SELECT * FROM {view} WHERE run_id IS NULL AND trace_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY time_unix_nano"
-)
+_OF_TRACES: Final = "SELECT * FROM {view} WHERE run_id IS NULL AND trace_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY time_unix_nano"
 
 PARTS: Final = ("turns", "tools", "retrievals", "feedback", "steps")
 
@@ -48,9 +46,7 @@ PARTS: Final = ("turns", "tools", "retrievals", "feedback", "steps")
 def _rows(connection: duckdb.DuckDBPyConnection, statement: str, parameters: list[Any]) -> list[Facts]:
     cursor = connection.execute(statement, parameters)
     names = [column[0] for column in cursor.description or ()]
-    return [
-        {name: value for name, value in zip(names, row, strict=True) if value is not None} for row in cursor.fetchall()
-    ]
+    return [{name: value for name, value in zip(names, row, strict=True) if value is not None} for row in cursor.fetchall()]
 
 
 def _grouped(rows: Iterable[Facts], key: str) -> dict[str, list[Facts]]:

@@ -11,12 +11,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import duckdb
 
 from otel_agent.local import state
-from otel_agent.local.api import RUNS, STATS
+from otel_agent.local.api import RUN, RUNS, STATS
 from otel_agent.local.queries import DEFAULT_LIMIT, list_runs, show_run
 from otel_agent.local.store import StoreError, open_read_only
 
@@ -73,7 +73,7 @@ def runs(path: Path, *, limit: int = DEFAULT_LIMIT, agent: str | None = None) ->
 
 def show(path: Path, run_id: str) -> dict[str, Any] | None:
     """One run, or one trace outside any run; ``None`` when there is no such. Raises :class:`StoreError`."""
-    found: dict[str, Any] | None = _read(path, f"{RUNS}/{quote(run_id, safe='')}", lambda connection: show_run(connection, run_id))
+    found: dict[str, Any] | None = _read(path, f"{RUN}?{urlencode({'id': run_id})}", lambda connection: show_run(connection, run_id))
     return found
 
 

@@ -21,6 +21,7 @@ from otel_agent.local.views import VIEWS
 
 FILE_MODE: Final = 0o600
 FOLDER_MODE: Final = 0o700
+MAGIC: Final = b"DUCK"
 READ_ONLY: Final = {"enable_external_access": "false"}
 
 _VERSION_TABLE: Final = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"
@@ -74,9 +75,14 @@ def _connect(path: Path, *, read_only: bool, config: dict[str, str | bool | int 
         raise StoreHeld(_why_not(path, error)) from None
 
 
+def _is_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(12)[8:] == MAGIC
+
+
 def _why_not(path: Path, error: duckdb.Error) -> str:
-    if "lock" in str(error):
-        return f"{path} is held by another process, and that process does not answer as otel-agent local"
+    if isinstance(error, duckdb.IOException) and path.is_file() and _is_database(path):
+        return f"{path} is held by another process that does not answer as otel-agent local, or is of a newer DuckDB"
     return f"{path} cannot be opened as a DuckDB database ({type(error).__name__})"
 
 

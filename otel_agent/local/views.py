@@ -45,7 +45,7 @@ def column_type(annotation: Any) -> str:
 
 def _column(field: str, attribute: str, kind: str) -> str:
     arrow = "->" if kind.endswith("[]") else "->>"
-    return f"CAST(attributes{arrow}'$.\"{attribute}\"' AS {kind}) AS \"{field}\""
+    return f'CAST(attributes{arrow}\'$."{attribute}"\' AS {kind}) AS "{field}"'
 
 
 def columns(record: type[Record]) -> dict[str, str]:

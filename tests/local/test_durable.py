@@ -156,9 +156,7 @@ def test_two_processes_do_not_share_a_file(database: Path) -> None:
     """A second receiver on the same file, and a reader without the state file, are told that it is held."""
     process = Process(database)
     try:
-        second = subprocess.run(
-            [sys.executable, "-c", SERVE, str(database)], capture_output=True, text=True, timeout=60, check=False
-        )
+        second = subprocess.run([sys.executable, "-c", SERVE, str(database)], capture_output=True, text=True, timeout=60, check=False)
         assert second.returncode != 0
         assert "held by another process" in second.stderr
         state.remove(database)

@@ -48,7 +48,12 @@ BAD_BODIES = {
     "not utf-8": (JSON, "identity", b'{"a":"\xff"}', 400),
     "json of another shape": (JSON, "identity", json.dumps({"resourceSpans": CANARY}).encode(), 400),
     "json list": (JSON, "identity", b"[]", 400),
-    "json id that is no id": (JSON, "identity", json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": CANARY}]}]}]}).encode(), 400),
+    "json id that is no id": (
+        JSON,
+        "identity",
+        json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": CANARY}]}]}]}).encode(),
+        400,
+    ),
     "json id that is a number": (JSON, "identity", b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":5}]}]}]}', 400),
     "deep json": (JSON, "identity", b"[" * 100_000, 400),
     "deep json object": (JSON, "identity", b'{"resourceSpans":' * 300 + b"1" + b"}" * 300, 400),

@@ -1,0 +1,227 @@
+"""What a person is shown: the list of runs with their flags and reasons, one run as a tree, and turns without a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from otel_agent.local import reader, state
+from otel_agent.local.render import render_run, render_runs, seconds
+from otel_agent.local.server import LocalServer
+from otel_agent.local.store import StoreError
+from otel_agent.records import Feedback, Retrieval, TextStep
+
+from . import payloads
+from .payloads import SECOND, START, ended, logs, started, tool, turn
+from .senders import post, send_grpc, send_http
+
+MINUTE = 60 * SECOND
+
+
+def fill(server: LocalServer) -> None:
+    """One run of each kind, a minute apart, and two turns without one."""
+    send_http(server, logs(
+        started("good"), turn("good", 1, tool_call_ids=("c1",)), tool("good", 1, call_id="c1"), turn("good", 2), ended("good"), at=START,
+    ))  # fmt: skip
+    cut = {"finish_reason": "length", "truncated": True, "truncated_by": "token_limit", "reasoning_tokens": 90, "empty_truncated": True}
+    send_http(server, logs(started("cut"), turn("cut", 1, **cut), ended("cut", truncated_turns=1), at=START + MINUTE))
+    looped = [tool("loop", number, "search", repeat=number, consecutive=number) for number in range(1, 5)]
+    send_grpc(server, logs(
+        started("loop"), *looped, tool("loop", 5, "fetch", cycle=2), ended("loop", end_reason="turn_limit", max_repeat=4),
+        at=START + 2 * MINUTE,
+    ))  # fmt: skip
+    broken = turn("broken", 2, prefix_break="tools_changed", first_changed=0, stable_prefix=0)
+    send_grpc(server, logs(started("broken"), turn("broken", 1), broken, ended("broken"), at=START + 3 * MINUTE))
+    refused = tool("denied", 1, "issue_refund", outcome="denied", decision="deny", rule_id="refund-limit")
+    send_grpc(server, logs(started("denied", "support"), turn("denied", 1), refused, ended("denied", "support"), at=START + 4 * MINUTE))
+    send_grpc(server, logs(started("lost"), turn("lost", 1), tool("lost", 1, outcome="error"), at=START + 5 * MINUTE))
+    send_grpc(server, logs(turn("unannounced", 1), at=START + 6 * MINUTE))
+    send_grpc(server, logs(turn(None, None), turn(None, None, request_model="gpt-5.6"), tool(None, None), trace=77, at=START))
+
+
+@pytest.fixture(params=["running", "ended"])
+def filled(request: pytest.FixtureRequest, database: Path) -> Iterator[Path]:
+    """The store while a receiver holds it, and after."""
+    with LocalServer(database, grpc_port=0, http_port=0) as server:
+        fill(server)
+        if request.param == "running":
+            yield database
+            return
+    yield database
+
+
+def by_id(database: Path) -> dict[str, dict[str, Any]]:
+    """Runs by id."""
+    return {run["run_id"]: run for run in reader.runs(database)["runs"]}
+
+
+def test_runs_are_listed_newest_first(filled: Path) -> None:
+    """With who ran, when, how long, how much, and how it ended; absent facts are left out."""
+    assert list(by_id(filled)) == ["unannounced", "lost", "denied", "broken", "loop", "cut", "good"]
+    run = by_id(filled)["good"]
+    assert {name: run[name] for name in ("agent_name", "state", "end_reason", "turns", "tool_calls", "duration", "input_tokens", "flags")} == {
+        "agent_name": "refunds", "state": "ended", "end_reason": "answered", "turns": 2, "tool_calls": 1, "duration": 3.5,
+        "input_tokens": 2000, "flags": [],
+    }  # fmt: skip
+    assert run["started_at"] == "2027-01-15T08:00:00.000Z"
+    assert run["ended_at"] == "2027-01-15T08:00:04.000Z"
+    assert None not in run.values()
+
+
+def test_a_run_without_an_end_is_running_or_lost(filled: Path) -> None:
+    """Its totals are counted from what arrived; a run whose beginning was lost too is found by its turns."""
+    runs = by_id(filled)
+    assert runs["lost"]["state"] == runs["unannounced"]["state"] == "running or lost"
+    assert (runs["lost"]["turns"], runs["lost"]["tool_failures"], runs["lost"]["input_tokens"]) == (1, 1, 1000)
+    assert "end_reason" not in runs["lost"]
+    assert runs["unannounced"]["agent_name"] == "refunds"
+
+
+FLAGS = {
+    "cut": [("truncated", "turn 1 was cut off by the output cap after 100 output tokens, 90 of them reasoning; nothing visible had come")],
+    "loop": [("looping", "search was called 4 times with the same arguments"), ("looping", "a cycle of 2 calls came round again")],
+    "broken": [("prefix broken", "turn 2: tools changed at message 0")],
+    "denied": [("denied", "issue_refund was denied by rule refund-limit")],
+    "good": [],
+    "lost": [],
+}
+
+
+@pytest.mark.parametrize(("run", "right"), FLAGS.items(), ids=FLAGS)
+def test_flags_say_what_and_why(filled: Path, run: str, right: list[tuple[str, str]]) -> None:
+    """Each flag comes with the facts it rests on."""
+    found = by_id(filled)[run]["flags"]
+    assert [(flag["flag"], flag["why"]) for flag in found] == right
+
+
+def test_turns_outside_any_run_are_listed_by_trace(filled: Path) -> None:
+    """And can be shown by the trace's id."""
+    [trace] = reader.runs(filled)["no_run"]
+    assert trace["trace_id"] == payloads.trace_id(77).hex()
+    assert (trace["turns"], trace["tool_calls"], trace["models"]) == (2, 1, ["claude-opus-5", "gpt-5.6"])
+    shown = reader.show(filled, trace["trace_id"])
+    assert shown is not None
+    assert len(shown["turn_records"]) == 2
+
+
+def test_the_list_can_be_narrowed(filled: Path) -> None:
+    """By agent and by number; both are bounded."""
+    assert [run["run_id"] for run in reader.runs(filled, agent="support")["runs"]] == ["denied"]
+    assert len(reader.runs(filled, limit=2)["runs"]) == 2
+    assert len(reader.runs(filled, limit=0)["runs"]) == 1
+    assert reader.runs(filled, agent="' OR 1=1 --") == {"runs": [], "no_run": []}
+
+
+def test_show_nests_tools_under_their_turn(filled: Path) -> None:
+    """By the provider's call id, else by the turn's number; what belongs to no turn stands beside them."""
+    good, loop = reader.show(filled, "good"), reader.show(filled, "loop")
+    assert good is not None
+    assert loop is not None
+    assert [[tool["tool"] for tool in turn["executions"]] for turn in good["turn_records"]] == [["get_order"], []]
+    assert good["executions"] == []
+    assert [tool["tool"] for tool in loop["executions"]] == ["search"] * 4 + ["fetch"]
+    assert good["turn_records"][0]["started_at"] == "2027-01-15T08:00:00.500Z"
+
+
+def test_show_of_an_unknown_id_is_none(filled: Path) -> None:
+    """Nothing is guessed."""
+    for wanted in ("nope", "a/b", "", "..", "%2e"):
+        assert reader.show(filled, wanted) is None
+
+
+def test_what_is_read_is_json(filled: Path) -> None:
+    """For ``--json``: plain values only."""
+    for found in (reader.runs(filled), reader.show(filled, "good")):
+        assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def drawn(what: Any) -> str:
+    """As a wide terminal shows it."""
+    console = Console(width=200, force_terminal=False, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console.print(what)
+    return console.export_text()
+
+
+def test_the_table_marks_what_is_remarkable(filled: Path) -> None:
+    """One line per run with its flags, and below it each reason."""
+    text = drawn(render_runs(reader.runs(filled)))
+    lines = {line.split()[0]: line for line in text.splitlines() if line.strip()}
+    assert "answered" in lines["good"]
+    assert "3.5 s" in lines["good"]
+    assert "truncated" in lines["cut"]
+    assert "turn_limit" in lines["loop"]
+    assert "running or lost" in lines["lost"]
+    assert "denied: issue_refund was denied by rule refund-limit" in lines["denied:"]
+    assert payloads.trace_id(77).hex() in lines
+
+
+def test_the_tree_shows_turns_tools_and_outcomes(filled: Path) -> None:
+    """Facts, durations and outcomes, in order, tools below their turn."""
+    text = drawn(render_run(reader.show(filled, "denied") or {}))
+    lines = [line.strip("│├└─ ") for line in text.splitlines()]
+    assert lines[0].startswith("run denied  support")
+    assert "denied: issue_refund was denied by rule refund-limit" in lines
+    positions = [
+        next(i for i, line in enumerate(lines) if line.startswith(head)) for head in ("turn 1 chat", "issue_refund  100 ms  denied")
+    ]
+    assert positions == sorted(positions)
+    assert "rule_id=refund-limit" in text
+
+
+def test_the_empty_store_says_so(database: Path) -> None:
+    """A store without records is no error; a store that does not exist is one."""
+    with pytest.raises(StoreError, match="nothing has been recorded"):
+        reader.runs(database)
+    with LocalServer(database, grpc_port=0, http_port=0):
+        assert "nothing has been recorded" in drawn(render_runs(reader.runs(database)))
+    with pytest.raises(StoreError, match="no receiver"):
+        reader.stats(database)
+
+
+def test_every_kind_of_record_is_drawn(database: Path) -> None:
+    """Retrievals, feedback and text steps have their line in the tree."""
+    records = (
+        started("all"), Retrieval(run_id="all", document_count=3, duration=0.2), TextStep(run_id="all", step=1, outcome="malformed"),
+        Feedback(run_id="all", feedback="escalated"), ended("all"),
+    )  # fmt: skip
+    with LocalServer(database, grpc_port=0, http_port=0) as server:
+        send_http(server, logs(*records))
+    text = drawn(render_run(reader.show(database, "all") or {}))
+    for line in ("retrieval  200 ms  ok  document_count=3", "text step    malformed  step=1", "feedback    escalated"):
+        assert line in text
+
+
+@pytest.mark.parametrize(("value", "text"), [(None, ""), (0.0123, "12 ms"), (3.21, "3.2 s"), (125.0, "2 m 05 s")])
+def test_durations_read_well(value: float | None, text: str) -> None:
+    """In the unit that suits them."""
+    assert seconds(value) == text
+
+
+def test_queries_need_the_token_of_the_state_file(server: LocalServer) -> None:
+    """The loopback queries answer nobody who cannot read the private file."""
+    running = state.read(server.settings.path)
+    assert running is not None
+    for path in ("/api/runs", "/api/run?id=x", "/api/stats"):
+        assert post(server, path, None, {}, method="GET").status == 401
+        assert post(server, path, None, {"Authorization": "Bearer wrong"}, method="GET").status == 401
+        assert post(server, path, None, {"Authorization": f"Bearer {running.token}"}, method="GET").status in (200, 404)
+
+
+def test_the_sender_s_token_does_not_open_the_queries(database: Path) -> None:
+    """Who may write may not read."""
+    with LocalServer(database, grpc_port=0, http_port=0, token="sender") as server:
+        assert post(server, "/api/runs", None, {"Authorization": "Bearer sender"}, method="GET").status == 401
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}', '{"pid":1,"host":"127.0.0.1","port":9,"token":"t"}'])
+def test_a_bad_or_stale_state_file_is_seen_through(database: Path, text: str) -> None:
+    """A file that says nothing, or names a process that is gone, does not keep anyone from reading."""
+    with LocalServer(database, grpc_port=0, http_port=0) as server:
+        send_http(server, logs(ended("r1")))
+    state.state_path(database).write_text(text)
+    assert [run["run_id"] for run in reader.runs(database)["runs"]] == ["r1"]
