@@ -239,10 +239,10 @@ def _definition(tool: Any) -> Any:
 
 
 def _longest(lines: list[Line], items: Sequence[Any], ahead: Ahead) -> Line | None:
-    """The longest line that leads ``items`` unchanged; among equals the one with the same system and tools, then the latest."""
-    best, best_rank = None, (0, False)
+    """The line that leads ``items`` unchanged: one with the same system and tools if there is one, then the longest, then the latest."""
+    best, best_rank = None, (False, 0)
     for line in lines:
-        rank = (len(line.digests), line.ahead == ahead)
+        rank = (line.ahead == ahead, len(line.digests))
         if rank > best_rank and line.snapshot.holds(items):
             best, best_rank = line, rank
     return best
