@@ -145,9 +145,7 @@ def filters(rules: Allowlist) -> dict[str, Any]:
 
 def keys(rules: Allowlist) -> list[str]:
     """Every key that may stand anywhere: redaction knows one list for all places."""
-    parts = [rules["own"][part] for part in ("span", "log", "metric")] + [
-        rules["foreign"][part] for part in ("span", "log", "metric")
-    ]
+    parts = [rules["own"][part] for part in ("span", "log", "metric")] + [rules["foreign"][part] for part in ("span", "log", "metric")]
     return sorted({"exception.type"}.union(rules["resource"]["attributes"], *(part["attributes"] for part in parts)))
 
 

@@ -1,0 +1,1 @@
+"""The servers of the pipeline: built, run and tested together."""

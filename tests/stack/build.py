@@ -13,10 +13,11 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -93,6 +94,11 @@ def go_missing() -> str:
     return "" if shutil.which("go") else "the Go toolchain is not on PATH: the native stack cannot be built"
 
 
+def missing() -> str:
+    """Why the native stack cannot run here, or an empty string: what is built needs no toolchain any more."""
+    return "" if all(map(is_built, SERVERS.values())) else go_missing()
+
+
 def binary(server: str, name: str = "") -> Path:
     """Path of one binary of a server, built or not."""
     chosen = SERVERS[server]
@@ -135,7 +141,7 @@ def _build_one(server: Server) -> None:
     _say(f"{server.name} {server.version}: built in {time.monotonic() - started:.0f} s")
 
 
-def _recipe(server: Server):  # type: ignore[no-untyped-def]
+def _recipe(server: Server) -> Callable[[Server, Path], None]:
     if server.module == COLLECTOR_BUILDER:
         return _build_collector
     return _build_as_dependency if server.replace else _install
@@ -169,7 +175,7 @@ def _build_collector(server: Server, work: Path) -> None:
     (work / "dist" / server.binaries[0]).rename(work / "bin" / server.binaries[0])
 
 
-def _absolute_paths(manifest: dict, output: Path) -> dict:  # type: ignore[type-arg]
+def _absolute_paths(manifest: dict[str, Any], output: Path) -> dict[str, Any]:
     """The manifest with its relative paths made absolute, so that it can be built outside of its folder."""
     manifest["dist"]["output_path"] = str(output)
     for module in manifest["processors"]:

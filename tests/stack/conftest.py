@@ -11,15 +11,15 @@ from tests.stack.native import NativeStack, native_stack
 
 
 def pytest_report_header() -> str:
-    native = f"not here ({reason})" if (reason := build.go_missing()) else f"binaries in {build.cache_root()}"
+    native = f"not here ({reason})" if (reason := build.missing()) else f"binaries in {build.cache_root()}"
     containers = f"not here ({reason})" if (reason := docker.missing()) else "docker-compose.yml"
     return f"stack: native: {native}; containers: {containers}"
 
 
 @pytest.fixture(scope="session")
 def go_toolchain() -> None:
-    """Needed to build the stack; where it is missing, the reason is in the report."""
-    if reason := build.go_missing():
+    """The servers, or what builds them; where both are missing, the reason is in the report."""
+    if reason := build.missing():
         pytest.skip(reason)
 
 

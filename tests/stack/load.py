@@ -21,16 +21,12 @@ def span_batch(first: int) -> otlp.Request:
     """One trace per batch, with the id of its first record, so that Jaeger can be asked for each."""
     numbers = range(first, first + BATCH)
     facts = [{"gen_ai.operation.name": "chat", "gen_ai.response.id": name_of(number)} for number in numbers]
-    return otlp.traces(
-        "load", [otlp.span(first, number, "chat gpt-5", each) for number, each in zip(numbers, facts, strict=True)]
-    )
+    return otlp.traces("load", [otlp.span(first, number, "chat gpt-5", each) for number, each in zip(numbers, facts, strict=True)])
 
 
 def record_batch(first: int) -> otlp.Request:
     numbers = range(first, first + BATCH)
-    return otlp.logs(
-        "load", [otlp.record("otel_agent.model_turn", {"gen_ai.response.id": name_of(number)}, number) for number in numbers]
-    )
+    return otlp.logs("load", [otlp.record("otel_agent.model_turn", {"gen_ai.response.id": name_of(number)}, number) for number in numbers])
 
 
 @dataclass

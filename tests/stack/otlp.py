@@ -95,18 +95,14 @@ def logs(service: str, records: Sequence[LogRecord], scope_name: str = OWN_SCOPE
 
 def counter(name: str, value: int, facts: Mapping[str, Any], start: int) -> Metric:
     """A cumulative, monotonic sum with one point."""
-    point = NumberDataPoint(
-        start_time_unix_nano=start, time_unix_nano=time.time_ns(), as_int=value, attributes=attributes(facts)
-    )
+    point = NumberDataPoint(start_time_unix_nano=start, time_unix_nano=time.time_ns(), as_int=value, attributes=attributes(facts))
     total = Sum(data_points=[point], aggregation_temporality=CUMULATIVE, is_monotonic=True)  # type: ignore[arg-type]
     return Metric(name=name, unit="{turn}", sum=total)
 
 
 def metrics(service: str, items: Sequence[Metric], scope_name: str = OWN_SCOPE) -> ExportMetricsServiceRequest:
     by_scope = ScopeMetrics(scope=scope(scope_name), metrics=items)
-    return ExportMetricsServiceRequest(
-        resource_metrics=[ResourceMetrics(resource=resource(service), scope_metrics=[by_scope])]
-    )
+    return ExportMetricsServiceRequest(resource_metrics=[ResourceMetrics(resource=resource(service), scope_metrics=[by_scope])])
 
 
 def send(base: str, request: Request, headers: Mapping[str, str] | None = None) -> None:

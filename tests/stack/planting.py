@@ -116,7 +116,7 @@ def traces(trace: int) -> otlp.Request:
 
 def _planted_span(trace: int, number: int, name: str, offset: int) -> Any:
     span = otlp.span(trace, number, name, carriers(offset))
-    span.status.code = 2
+    span.status.code = 2  # type: ignore[assignment]
     for event in EVENTS:
         span.events.add(name=event, time_unix_nano=span.end_time_unix_nano, attributes=otlp.attributes(carriers(offset)))
     span.links.add(trace_id=b"\1" * 16, span_id=b"\2" * 8, attributes=otlp.attributes(carriers(offset)))

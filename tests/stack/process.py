@@ -45,7 +45,11 @@ class Process:
         """Start and wait until it is healthy; a server that ends early fails at once, with the end of its log."""
         with self.log.open("ab") as log:
             self._running = subprocess.Popen(
-                list(self.command), stdout=log, stderr=log, stdin=subprocess.DEVNULL, env={**os.environ, **self.env}
+                list(self.command),
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **self.env},
             )
         deadline = time.monotonic() + seconds
         while not answers(self.health):

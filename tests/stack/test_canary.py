@@ -59,7 +59,7 @@ def test_no_backend_holds_the_canary(planted: tuple[NativeStack, Path]) -> None:
 
 def test_no_file_holds_the_canary(planted: tuple[NativeStack, Path]) -> None:
     """The file exporter wrote all three signals, and none of the text."""
-    running, folder = planted
+    _, folder = planted
     contents = {name: eventually(f"{name} written", (folder / f"{name}.json").read_bytes) for name in FILES}
     assert [] == [name for name, content in contents.items() if planting.found_in(content)]
 
@@ -92,8 +92,6 @@ def test_removals_are_counted(planted: tuple[NativeStack, Path]) -> None:
     """Every place that was planted shows in the guard's own counter."""
     places = re.findall(r'"([a-z_]+)",$', (build.COLLECTOR / "guardprocessor" / "places.go").read_text(), re.MULTILINE)
     stack = planted[0].stack
-    uncounted = [
-        place for place in places if not backends.collector_metric(stack, "otel_agent_guard_removed", place=place)
-    ]
+    uncounted = [place for place in places if not backends.collector_metric(stack, "otel_agent_guard_removed", place=place)]
     assert len(places) > 20
     assert [] == uncounted

@@ -27,7 +27,7 @@ COMBINATIONS = (
     (STOCK / "guard.yaml", STOCK / "gateway.yaml", STOCK / "keep-all.yaml"),
     (STOCK / "guard.yaml", STOCK / "gateway.yaml", COLLECTOR / "secure-server.yaml"),
 )
-PIPELINES = [path for path in (AGENT, GATEWAY, STOCK / "agent.yaml", STOCK / "gateway.yaml")]
+PIPELINES = (AGENT, GATEWAY, STOCK / "agent.yaml", STOCK / "gateway.yaml")
 
 
 def load(path: Path) -> dict[str, Any]:

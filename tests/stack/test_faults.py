@@ -77,9 +77,7 @@ def test_backends_down_under_load(own: NativeStack) -> None:
     spans, records = loads
     arrived = wait_for_records(own, records.sent)
     wait_for_spans(own, spans.sent)
-    eventually(
-        "the counter's last value", lambda: backends.metric_value(own.stack, "otel_agent_turns_total") == turns, seconds=60
-    )
+    eventually("the counter's last value", lambda: backends.metric_value(own.stack, "otel_agent_turns_total") == turns, seconds=60)
     print(f"\noutage {OUTAGE:g} s: {len(records.sent)} log records, {len(spans.sent)} spans, {turns} metric points, all arrived")
     assert len(records.sent) > BATCH
     assert sum(arrived.values()) == len(arrived), "a backend's absence alone makes no duplicates"
