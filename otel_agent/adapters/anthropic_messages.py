@@ -46,7 +46,7 @@ def read_request(body: dict[str, Any]) -> RequestFacts:
 
 def _directives(body: dict[str, Any]) -> list[Any]:
     """Messages of the system's role: they may change the effort and the tools on the way."""
-    return [m for m in items(body.get("messages")) if (m.get("role") if type(m) is dict else get(m, "role")) == "system"]
+    return [m for m in items(body.get("messages")) if (m.get("role") if isinstance(m, dict) else get(m, "role")) == "system"]
 
 
 def _offer(body: dict[str, Any], directives: list[Any]) -> offers.Offer | None:

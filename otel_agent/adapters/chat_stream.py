@@ -56,7 +56,7 @@ class _Choice:
 class ChatStream:
     """One completion as it comes, whatever the number of choices. Only the first choice's text goes to the answer."""
 
-    __slots__ = ("_answer", "_asked", "_choices", "_error", "_identity", "_offered", "_usage")
+    __slots__ = ("_answer", "_asked", "_choices", "_closing", "_error", "_identity", "_offered", "_usage")
 
     def __init__(self, request: RequestFacts, answer: Answer | None) -> None:
         # With Groq's raw format the thinking stands in the content, so the content is not looked at either.
@@ -67,20 +67,21 @@ class ChatStream:
         self._identity: list[str | None] = [None, None, None]
         self._usage: usage.Tally = {}
         self._error: str | None = None
+        self._closing = False
 
     def feed(self, event: Any) -> Phase:
         """Read one chunk."""
         if self._identity[0] is None:
             self.read_head(event)
-        if type(event) is dict:
+        if isinstance(event, dict):
             choices, counts = event.get("choices"), event.get("usage")
         else:
             choices, counts = getattr(event, "choices", None), getattr(event, "usage", None)
-        if counts is not None or not choices:
-            self.read_tail(event)
-        phase = Phase.SILENT
+        phase, self._closing = Phase.SILENT, not choices
         for position, choice in enumerate(items(choices)):
             phase = self.read_choice(choice, get(choice, "delta"), position, whole=False) or phase
+        if counts is not None or self._closing:
+            self.read_tail(event)
         return phase
 
     def read_head(self, source: Any) -> None:
@@ -114,6 +115,7 @@ class ChatStream:
         choice = self._choices.get(place) or self._choices.setdefault(place, _Choice())
         if reason is not None:
             choice.reason = finish.spelled(reason) or choice.reason
+            self._closing = True
         if content and type(content) is str:
             choice.spoken = choice.started = True
             if place == 0 and self._answer is not None:

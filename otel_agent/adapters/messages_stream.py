@@ -67,14 +67,14 @@ class MessagesStream:
 
     def feed(self, event: Any) -> Phase:
         """Read one event."""
-        kind = event.get("type") if type(event) is dict else getattr(event, "type", None)
+        kind = event.get("type") if isinstance(event, dict) else getattr(event, "type", None)
         if kind == "content_block_delta":
             return self._delta(event)
         handler = self._HANDLERS.get(kind) if isinstance(kind, str) else None
         return Phase.SILENT if handler is None else handler(self, event)
 
     def _delta(self, event: Any) -> Phase:
-        index = event.get("index") if type(event) is dict else getattr(event, "index", None)
+        index = event.get("index") if isinstance(event, dict) else getattr(event, "index", None)
         place = index if type(index) is int else -1
         phase = self._kinds.get(place)
         if phase is None:

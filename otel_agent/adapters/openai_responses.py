@@ -53,7 +53,7 @@ def read_request(body: dict[str, Any]) -> RequestFacts:
 
 def _directives(body: dict[str, Any]) -> list[Any]:
     given = items(body.get("input"))
-    return [i for i in given if (i.get("type") if type(i) is dict else get(i, "type")) in _DIRECTIVES]
+    return [i for i in given if (i.get("type") if isinstance(i, dict) else get(i, "type")) in _DIRECTIVES]
 
 
 def _output_type(body: dict[str, Any], directives: list[Any]) -> str | None:

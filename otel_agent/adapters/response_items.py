@@ -69,7 +69,7 @@ PARTS: Final[dict[str, Phase]] = {
     "reasoning_text": Phase.DELIBERATION,
     "summary_text": Phase.DELIBERATION,
 }
-_TEXT_PARTS: Final = frozenset({"output_text", "text"})
+_TEXT_PARTS: Final = ("output_text", "text")
 
 EVENTS: Final[dict[str, Phase | Literal["item", "opening", "closing", "failure"]]] = {
     "response.created": "opening",
