@@ -10,12 +10,14 @@ import json
 import weakref
 from typing import Any, Final
 
+from otel_agent import guard
 from otel_agent.instrument import streams
 from otel_agent.instrument.calls import Call
 from otel_agent.protocol import ResponseFacts
 from otel_agent.records.closed import StreamEnd
 
-_waiting: Final[weakref.WeakKeyDictionary[Any, Call]] = weakref.WeakKeyDictionary()
+_waiting: Final[weakref.WeakKeyDictionary[Any, tuple[Call, weakref.finalize[Any, Any]]]] = weakref.WeakKeyDictionary()
+"""Calls whose raw response has not been read yet, with what ends them when the response dies unread."""
 
 MAX_BODY: Final = 32 * 1024 * 1024
 """Bytes of a body that we parse a second time; a longer one is recorded without usage."""
@@ -27,14 +29,21 @@ def watch(response: Any, call: Call) -> None:
     body = body_of(response.http_response)
     if body is not None:
         return call.succeed(body)
-    _waiting[response] = call
-    weakref.finalize(response, _finish, call, "abandoned")
+    _waiting[response] = (call, weakref.finalize(response, _finish, call, "abandoned"))
     return None
+
+
+def _taken(response: Any) -> Call | None:
+    """The call of a waiting response, which from now on outlives it: a stream parsed from it may be read long after."""
+    call, finalizer = _waiting.pop(response, (None, None))
+    if finalizer is not None:
+        finalizer.detach()
+    return call
 
 
 def parsed(response: Any, result: Any, stream_types: tuple[type, ...]) -> None:
     """The caller parsed a waiting response into ``result``."""
-    call = _waiting.pop(response, None)
+    call = _taken(response)
     if call is None:
         return
     if isinstance(result, stream_types):
@@ -45,7 +54,7 @@ def parsed(response: Any, result: Any, stream_types: tuple[type, ...]) -> None:
 
 def closed(response: Any) -> None:
     """The caller closed a waiting response."""
-    call = _waiting.pop(response, None)
+    call = _taken(response)
     if call is None:
         return
     body = body_of(response.http_response)
@@ -67,4 +76,4 @@ def body_of(http_response: Any) -> Any:
 
 
 def _finish(call: Call, end: StreamEnd) -> None:
-    call.finish(ResponseFacts(), end)
+    guard.run("raw.end", call.finish, ResponseFacts(), end)

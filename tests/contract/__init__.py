@@ -1,0 +1,1 @@
+"""What holds between this package and the real SDKs, whatever their version."""
