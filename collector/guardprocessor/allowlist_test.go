@@ -1,11 +1,13 @@
 package guardprocessor
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/processor/processortest"
 )
@@ -151,5 +153,26 @@ func TestRefusedTextIsNotRemembered(t *testing.T) {
 	}
 	if remembered != 1 {
 		t.Errorf("remembers %d texts, want 1", remembered)
+	}
+}
+
+func TestTheGeneratedListLetsNoCanaryPass(t *testing.T) {
+	list, err := readAllowlist(filepath.Join("..", "..", "schema", "allowlist.json"))
+	if err != nil {
+		t.Skip("schema/allowlist.json is not there")
+	}
+	g, err := newGuard(list, componenttest.NewNopTelemetrySettings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		shape := make([]byte, 300)
+		for i := range shape {
+			shape[i] = byte(random.Uint32())
+		}
+		guardTraces(t, g, (&choices{shape}).traces())
+		guardLogs(t, g, (&choices{shape}).logs())
+		guardMetrics(t, g, (&choices{shape}).metrics())
 	}
 }
