@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Final
 
-from grafana_foundation_sdk.builders import common as c
-from grafana_foundation_sdk.builders import dashboardv2 as d
-from grafana_foundation_sdk.builders import prometheus, stat, statetimeline, table, timeseries
-from grafana_foundation_sdk.cog.builder import Builder
-from grafana_foundation_sdk.cog.encoder import JSONEncoder
-from grafana_foundation_sdk.models import common as cm
-from grafana_foundation_sdk.models import dashboardv2 as m
-from grafana_foundation_sdk.models import prometheus as pm
+with warnings.catch_warnings():
+    # The SDK's module for Prometheus queries imports its own deprecated v2beta1 models, which warn when they are defined.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from grafana_foundation_sdk.builders import common as c
+    from grafana_foundation_sdk.builders import dashboardv2 as d
+    from grafana_foundation_sdk.builders import prometheus, stat, statetimeline, table, timeseries
+    from grafana_foundation_sdk.cog.builder import Builder
+    from grafana_foundation_sdk.cog.encoder import JSONEncoder
+    from grafana_foundation_sdk.models import common as cm
+    from grafana_foundation_sdk.models import dashboardv2 as m
+    from grafana_foundation_sdk.models import prometheus as pm
 
 from dashboards import names
-from dashboards.panels import Board, Link, Logs, Metrics, Panel, Query, Row, Trace, Values, Variable
+from dashboards.panels import Board, Logs, Metrics, Panel, Query, Row, Trace, Values, Variable
 from dashboards.queries import VARIABLES
 
 LOGS_PLUGIN: Final = "victoriametrics-logs-datasource"
@@ -161,13 +165,7 @@ def _legend() -> c.VizLegendOptions:
 
 def _table(panel: Panel) -> table.VisualizationV2:
     built = table.VisualizationV2().unit(panel.unit).filterable(True)
-    for link in panel.links:
-        built.override_by_name(link.column, [m.DynamicConfigValue(id_val="links", value=[_link(link)])])
-    return built
-
-
-def _link(link: Link) -> dict[str, str]:
-    return {"title": link.title, "url": link.url}
+    return built.data_links([{"title": link.title, "url": link.url} for link in panel.links]) if panel.links else built
 
 
 def _series(panel: Panel) -> timeseries.VisualizationV2:

@@ -38,11 +38,10 @@ Query = Metrics | Logs | Trace
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link on the cells of one column of a table, or, without a column, on the panel."""
+    """A link on the cells of a table."""
 
     title: str
     url: str
-    column: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ def _runs(thresholds: Thresholds) -> Row:
             "short", "bars", (q.per_minute(inputs, (s.OTEL_AGENT_RUN_END_REASON,)),), stacked=True,
         ),
         Panel(
-            "spent_output", "Output tokens by how the run ended", "Output tokens a minute by end reason.",
+            "spent_output", "Output tokens by how the run ended", "Output tokens a minute by end reason, reasoning included.",
             "short", "bars", (q.per_minute(outputs, (s.OTEL_AGENT_RUN_END_REASON,)),), stacked=True,
         ),
     ))  # fmt: skip

@@ -111,7 +111,7 @@ def _tools(thresholds: Thresholds) -> Row:
         ),
         alerted.panel("tool_failures", "Tool failures", "Share of calls that failed, by tool.", thresholds),
         Panel(
-            "tool_duration", "Duration of tools", "Median and slow twentieth by tool.",
+            "tool_duration", "Duration of tools", "Median and slow twentieth by tool, failed calls included.",
             "s", "lines", q.quantiles(s.METRIC_GEN_AI_EXECUTE_TOOL_DURATION, TOOL),
         ),
         Panel(
@@ -158,7 +158,7 @@ def _feedback() -> Row:
     bad = (Where(kind, any_of=("edited", "retried", "escalated", "abandoned")),)
     return Row("Feedback", (
         Panel(
-            "feedback", "What users did next", "Feedback a minute by kind.",
+            "feedback", "What users did next", "Feedback a minute by kind. Only what the application reports; silence is not consent.",
             "cpm", "bars", (q.per_minute(feedback, (kind,)),), stacked=True,
         ),
         Panel(

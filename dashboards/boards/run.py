@@ -21,8 +21,7 @@ VARIABLES: Final = (
 )
 OPEN: Final = Link(
     "Show this run",
-    "/d/otel-agent-run?var-run=${__value.raw}&var-trace=${__data.fields.trace_id}&${__url_time_range}",
-    s.OTEL_AGENT_RUN_ID,
+    f'/d/otel-agent-run?var-run=${{__data.fields["{s.OTEL_AGENT_RUN_ID}"]}}&var-trace=${{__data.fields.trace_id}}&${{__url_time_range}}',
 )
 
 RUNS: Final = (
@@ -86,17 +85,19 @@ def _columns(fields: Sequence[str]) -> str:
 
 
 def _choose() -> Row:
+    began, ended = (f'event_name:="{name}"' for name in (s.EVENT_OTEL_AGENT_RUN_STARTED, s.EVENT_OTEL_AGENT_AGENT_RUN))
     unended = (
         f"{_filtered(s.EVENT_OTEL_AGENT_RUN_STARTED, s.EVENT_OTEL_AGENT_AGENT_RUN)} "
-        f"| stats by ({s.OTEL_AGENT_RUN_ID}, {s.GEN_AI_AGENT_NAME}, trace_id) count() records, min(_time) begun "
-        "| filter records:=1 | sort by (begun) | limit 50"
+        f"| stats by ({s.OTEL_AGENT_RUN_ID}, {s.GEN_AI_AGENT_NAME}) "
+        f"count() if ({began}) began, count() if ({ended}) ended, min(_time) first, max(trace_id) trace_id "
+        f"| filter began:>0 ended:=0 | sort by (first) desc | limit 50 "
+        f"| fields first, {s.OTEL_AGENT_RUN_ID}, {s.GEN_AI_AGENT_NAME}, trace_id"
     )
     recent = f"{_filtered(s.EVENT_OTEL_AGENT_AGENT_RUN)} | sort by (_time) desc | limit 50 {_columns(RUNS)}"
     return Row("Which run", (
-        Panel("recent", "Finished runs", "The latest runs with how they ended and what they used. Click on an id to show the run below.",
+        Panel("recent", "Finished runs", "The latest runs with how they ended and what they used. Click on a line to show the run below.",
               "none", "table", (Logs(recent),), links=(OPEN,)),
-        Panel("open", "Runs begun and not ended", "Runs without an end in this time range: still going, or their process was killed. A run "
-              "that began before the range and ended within it appears here too.",
+        Panel("open", "Runs begun and not ended", "Runs without an end in this time range: still going, or their process was killed.",
               "none", "table", (Logs(unended),), links=(OPEN,)),
     ))  # fmt: skip
 
