@@ -10,7 +10,7 @@ import atexit
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from typing import Any, Final
@@ -55,6 +55,7 @@ class Owned:
     tracer: TracerProvider | None = None
     meter: MeterProvider | None = None
     logger: LoggerProvider | None = None
+    _open: list[bool] = field(default_factory=lambda: [True], repr=False)
 
     @property
     def _all(self) -> list[Any]:
@@ -66,6 +67,10 @@ class Owned:
 
     def shutdown(self, timeout: float) -> bool:
         """Send what waits and stop. Calling it again does nothing."""
+        try:
+            self._open.pop()
+        except IndexError:
+            return True
         return within(timeout, *(provider.shutdown for provider in self._all))
 
 
