@@ -37,13 +37,14 @@ from dataclasses import fields as dataclass_fields
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
 from enum import Enum
-from types import MemberDescriptorType
 from typing import Any, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import rfc8785
 from pydantic import BaseModel, RootModel
+
+from otel_agent.stored import MISSING, extra, stored
 
 MAX_DEPTH: Final = 64
 MAX_BYTES: Final = 1 << 20
@@ -280,50 +281,28 @@ def _bytes(reading: _Reading, value: bytes | bytearray) -> str:
 
 
 def _enum(reading: _Reading, value: Enum) -> Any:
-    return reading.plain(stored(value, "_value_"))
+    return reading.plain(_member(value, "_value_"))
 
 
 def _dataclass(reading: _Reading, value: Any) -> Any:
-    return reading.object(value, ((each.name, stored(value, each.name)) for each in dataclass_fields(type(value))))
+    return reading.object(value, ((each.name, _member(value, each.name)) for each in dataclass_fields(type(value))))
 
 
 def _model(reading: _Reading, value: BaseModel) -> Any:
     names = type(value).model_fields
-    extra = stored(value, "__pydantic_extra__") or {}
-    members = [(name, stored(value, name)) for name in names]
-    return reading.object(value, members + list(dict.items(extra)))
+    members = [(name, _member(value, name)) for name in names]
+    return reading.object(value, [*members, *extra(value).items()])
 
 
 def _root_model(reading: _Reading, value: Any) -> Any:
-    return reading.within(value, lambda: reading.plain(stored(value, "root")))
+    return reading.within(value, lambda: reading.plain(_member(value, "root")))
 
 
-def stored(value: Any, name: str) -> Any:
-    """The member ``name`` as the instance stores it (dictionary or slot), without running code of its class."""
-    for owner in type(value).__mro__:
-        member = owner.__dict__.get(name)
-        if type(member) is MemberDescriptorType:
-            return _slot(member, value)
-    own = instance_dict(value)
-    if own is None or name not in own:
+def _member(value: Any, name: str) -> Any:
+    found = stored(value, name)
+    if found is MISSING:
         raise Uncanonical("type")
-    return own[name]
-
-
-def _slot(member: MemberDescriptorType, value: Any) -> Any:
-    try:
-        return member.__get__(value, type(value))
-    except AttributeError:
-        raise Uncanonical("type") from None
-
-
-def instance_dict(value: Any) -> dict[str, Any] | None:
-    """The dictionary an instance keeps its members in; ``None`` when it has none. Bypasses ``__getattribute__``."""
-    try:
-        own = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return None
-    return own if type(own) is dict else None
+    return found
 
 
 _RULES: Final[dict[type, Rule]] = {

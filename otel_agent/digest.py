@@ -148,7 +148,7 @@ class AnswerDigest:
         self._length += len(data)
 
     def result(self) -> tuple[str, int | None] | None:
-        """Digest and size band so far; ``None`` when there was no text. A lone surrogate, also half of a pair cut in two, gives a marker."""
+        """Digest and size band so far; ``None`` when there was no text, a marker when a surrogate stood alone (a pair cut in two too)."""
         if self._torn:
             return PREFIX + "surrogate", None
         if self._length == 0:

@@ -31,7 +31,8 @@ from otel_agent.digest import Digester
 from otel_agent.protocol import Conversation
 from otel_agent.records.closed import MessageRole, PrefixBreak
 from otel_agent.snapshot import Snapshot, members_of
-from otel_agent.visible import encoded, read
+from otel_agent.stored import read
+from otel_agent.visible import encoded
 
 MAX_LINES: Final = 4
 _START: Final = bytes(32)
@@ -222,7 +223,7 @@ class History:
         for at, kept in enumerate(same):
             if not kept and digests[at] == line.digests[at]:
                 line.snapshot.refresh(at, items[at])
-        return digests + [*map(self._digest, items[len(same) :])]
+        return [*digests, *map(self._digest, items[len(same) :])]
 
 
 def role_of(item: Any) -> MessageRole:
@@ -295,7 +296,7 @@ def _rewritten(old: Sequence[bytes], new: Sequence[bytes], overlap: Overlap) -> 
     if Counter(new[: len(old)]) == Counter(old):
         return "reordered"
     vanished = len(old) - overlap.prefix - overlap.survivors
-    if vanished >= 2 and (len(new) < len(old) or 0 < overlap.survivors and _inserted(old, new, overlap.prefix) < vanished):
+    if vanished >= 2 and (len(new) < len(old) or (overlap.survivors > 0 and _inserted(old, new, overlap.prefix) < vanished)):
         return "summarised"
     return "edited"
 

@@ -1,8 +1,8 @@
 """Repeated tool calls in a run: the same call again, the same result again, cycles of two and three calls.
 
 A call's key is its tool and the digest of its arguments, so three files attached one after the other are three calls. Markers
-(``uncanonical:...``) and absent digests never count as equal. A cycle has come round when its calls were made twice over (``A B A B``); it is
-reported at the call that completes the second round, and again at the end of each further round.
+(``uncanonical:...``) and absent digests never count as equal. A cycle has come round when its calls were made twice over (``A B A B``);
+it is reported at the call that completes the second round, and again at the end of each further round.
 """
 
 from __future__ import annotations

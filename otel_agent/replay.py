@@ -1,4 +1,4 @@
-"""Were the reasoning items of an open tool loop sent back, unchanged and in place?
+"""The replay check: were the reasoning items of an open tool loop sent back, unchanged and in place.
 
 A response with reasoning items and tool calls obliges the next request to carry the items (provider by provider:
 :data:`DUE_MEMBERS` and the block kinds below). What is kept of an item is a :class:`Seal`: its type, its id and a keyed 64-bit digest,
@@ -20,11 +20,10 @@ from threading import Lock
 from typing import Any, Final, NamedTuple
 
 from otel_agent import fields
-from otel_agent.canonical import instance_dict
 from otel_agent.protocol import Conversation
 from otel_agent.records.closed import Api
+from otel_agent.stored import extra, instance_dict, read
 from otel_agent.tally import tally
-from otel_agent.visible import read
 
 MAX_STEPS: Final = 64
 """Responses with open tool calls that a run remembers."""
@@ -120,7 +119,7 @@ class Replay:
                 tally("dropped", "replay")
 
     def check(self, conversation: Conversation, api: Api | str | None = None) -> ReplayFacts:
-        """Hold a request against what is due. ``api`` matters not: the shape of an item says what it is."""
+        """Hold a request against what is due. The shape of an item says which provider's rule it is under, not ``api``."""
         if not self._owing or conversation.server_held:
             return NOTHING_DUE
         found = _open_steps(fields.items(conversation.items), self._steps)
@@ -171,19 +170,11 @@ def _mark(block: Any, kind: str) -> int | None:
 
 
 def _stored(source: Any, name: str) -> Any:
-    """A member as a dictionary or an instance stores it: no property, no ``__getattr__``."""
+    """A member as a dictionary or an instance stores it; ``None`` when it does not."""
     if type(source) is dict:
         return source.get(name)
     found = (instance_dict(source) or {}).get(name)
-    return _extra(source).get(name) if found is None else found
-
-
-def _extra(source: Any) -> dict[str, Any]:
-    """What a pydantic model keeps of members its class does not declare."""
-    try:
-        return object.__getattribute__(source, "__pydantic_extra__") or {}
-    except AttributeError:
-        return {}
+    return extra(source).get(name) if found is None else found
 
 
 def _hashed(value: Any) -> int:
@@ -197,7 +188,7 @@ def _hashable(value: Any) -> Any:
         return value
     if kind in (list, tuple):
         return tuple(map(_hashable, value))
-    own = value if kind is dict else {**(instance_dict(value) or {}), **_extra(value)}
+    own = value if kind is dict else {**(instance_dict(value) or {}), **extra(value)}
     return frozenset((name, _hashable(member)) for name, member in own.items() if member is not None)
 
 

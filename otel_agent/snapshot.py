@@ -18,7 +18,8 @@ from collections.abc import Callable, Sequence
 from operator import eq
 from typing import Any, Final
 
-from otel_agent.canonical import MAX_DEPTH, instance_dict
+from otel_agent.canonical import MAX_DEPTH
+from otel_agent.stored import extra, instance_dict
 from otel_agent.visible import BLOCK_LISTS, BLOCKS, NESTED, kind_of
 
 
@@ -185,11 +186,11 @@ class Snapshot:
     def _model(self, model: Any, names: tuple[str, ...]) -> Any:
         """The object itself, after noting its members. Members that live elsewhere than in its dictionary cannot be watched."""
         live = instance_dict(model)
-        extra = getattr(model, "__pydantic_extra__", None) or {}
-        if live is None or not extra.keys().isdisjoint(names):
+        more = extra(model)
+        if live is None or not more.keys().isdisjoint(names):
             return UNDECIDABLE
         saved = self._members(live, names)
-        if extra or _carries_more(live, names):
+        if more or _carries_more(live, names):
             return _weakly(_Carrier, model, saved)
         self._owners.append(self._owner)
         self._live.append(live)

@@ -13,7 +13,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from otel_agent.canonical import MAX_BYTES, Marker, canonical, instance_dict
+from otel_agent.canonical import MAX_BYTES, Marker, canonical
+from otel_agent.stored import read
 
 _RESULT_ONLY_ID: Final = ("tool_use_id",)
 
@@ -98,23 +99,6 @@ BLOCK_LISTS: Final = frozenset({"content", "parts", "output", "tool_calls"})
 HIDDEN_PHASE: Final = "commentary"
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
-
-
-def read(source: Any, name: str) -> Any:
-    """One named member, from where a dictionary or a model object stores it; ``None`` when there is none.
-
-    As :func:`otel_agent.fields.get`, but cheap where the name is missing: a pydantic model takes microseconds to say so.
-    """
-    if type(source) is dict:
-        return source.get(name)
-    own = instance_dict(source)
-    if own is not None and name in own:
-        return own[name]
-    try:
-        extra = object.__getattribute__(source, "__pydantic_extra__")
-    except AttributeError:
-        return getattr(source, name, None)
-    return extra.get(name) if extra else None
 
 
 def kind_of(item: Any) -> str:

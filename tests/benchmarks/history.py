@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import timeit
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from anthropic.types import TextBlock, ThinkingBlock, ToolUseBlock
@@ -70,7 +71,7 @@ def turn_cost(shape: Callable[[int], dict[str, Any]], old: int, repeat: int = 12
         history.observe(Conversation(items, system="You are helpful. " * 20, tools=TOOLS))
         items = [*items, shape(old), shape(old + 1)]
         conversation = Conversation(items, system="You are helpful. " * 20, tools=TOOLS)
-        best = min(best, _once(lambda: history.observe(conversation)))
+        best = min(best, _once(partial(history.observe, conversation)))
     return best
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import gc
-import hashlib
 import hmac
 import json
 import weakref
@@ -27,7 +26,10 @@ from otel_agent.visible import encoded
 KEY = b"history-key-of-tests"
 DIGESTER = Digester.of_key(KEY, "tests")
 SYSTEM = "You are an agent."
-TOOLS = [{"name": "read", "description": "Reads.", "input_schema": {"type": "object"}}, {"name": "write", "description": "Writes."}]
+TOOLS: list[dict[str, Any]] = [
+    {"name": "read", "description": "Reads.", "input_schema": {"type": "object"}},
+    {"name": "write", "description": "Writes."},
+]
 
 
 class Tripwire:
@@ -109,7 +111,7 @@ class TestChain:
         """Callers move them at each turn."""
         marked, tools = loop(1), copy.deepcopy(TOOLS)
         marked[-1]["content"][0]["cache_control"] = {"type": "ephemeral"}
-        tools[-1]["cache_control"] = {"type": "ephemeral"}  # type: ignore[assignment]
+        tools[-1]["cache_control"] = {"type": "ephemeral"}
         assert seen(loop(1)) == seen(marked) == seen(marked, tools=tools)
 
 
@@ -131,8 +133,8 @@ HIDDEN: list[Callable[[str], Any]] = [
     lambda text: ThinkingBlock(type="thinking", thinking=text, signature=text),
     lambda text: RedactedThinkingBlock(type="redacted_thinking", data=text),
     lambda text: ResponseReasoningItem(type="reasoning", id=text, summary=[], encrypted_content=text),
-    lambda text: ChatCompletionMessage(role="assistant", content="seen", reasoning_content=text),  # type: ignore[call-arg]
-    lambda text: {"role": "assistant", "content": "seen", "reasoning_content": text, "reasoning": text, "reasoning_details": [{"text": text}]},
+    lambda text: ChatCompletionMessage.model_validate({"role": "assistant", "content": "seen", "reasoning_content": text}),
+    lambda text: {"role": "assistant", "content": "seen", "reasoning_content": text, "reasoning": text, "reasoning_details": [text]},
     lambda text: {"role": "assistant", "content": "seen", "thinking": text, "tool_plan": text, "provider_specific_fields": {"x": text}},
 ]
 
@@ -141,8 +143,11 @@ class TestHidden:
     @pytest.mark.parametrize("make", HIDDEN)
     def test_reasoning_counts_by_its_type_alone(self, make: Callable[[str], Any]) -> None:
         """The digest is the same whatever was thought, as a block of a message and as an item."""
-        for place in (lambda block: [user("q"), {"role": "assistant", "content": [block]}], lambda block: [user("q"), block]):
-            one, other = place(make("first thought")), place(make("another"))
+        first, another = make("first thought"), make("another")
+        for one, other in (
+            ([user("q"), {"role": "assistant", "content": [first]}], [user("q"), {"role": "assistant", "content": [another]}]),
+            ([user("q"), first], [user("q"), another]),
+        ):
             assert seen(one).history_digest == seen(other).history_digest
             assert shape(seen(one, other)) == (2, None, None, None)
             assert b"thought" not in encoded(one[1]).replace(b'"thought"', b"")
@@ -167,8 +172,8 @@ class TestHidden:
         """Nor a message that carries reasoning beside its text."""
         history = History(DIGESTER)
         block = ThinkingBlock(type="thinking", thinking="t", signature="s")
-        message = ChatCompletionMessage(role="assistant", content="c", reasoning_content="t")  # type: ignore[call-arg]
-        gone = [weakref.ref(block), weakref.ref(message)]
+        message = ChatCompletionMessage.model_validate({"role": "assistant", "content": "c", "reasoning_content": "t"})
+        gone: list[weakref.ref[Any]] = [weakref.ref(block), weakref.ref(message)]
         history.observe(Conversation([user("q"), {"role": "assistant", "content": [block]}, message]))
         del block, message
         gc.collect()
@@ -246,8 +251,7 @@ class TestBreaks:
         """Which message changed stays known when the tools changed as well."""
         history = History(DIGESTER)
         history.observe(Conversation(loop(2), SYSTEM, TOOLS))
-        before, after, _ = BREAKS["edited"]
-        facts = history.observe(Conversation(after, SYSTEM, TOOLS[:1]))
+        facts = history.observe(Conversation(BREAKS["edited"][1], SYSTEM, TOOLS[:1]))
         assert shape(facts) == (2, 2, "user", "tools_changed")
 
     def test_the_same_message_under_another_system_is_another_conversation(self) -> None:
@@ -290,17 +294,18 @@ class TestBreaks:
 
     def test_responses_items(self) -> None:
         """Roles are few there: an item without one is an item."""
-        items = [user("q"), {"type": "reasoning", "id": "rs_1", "summary": []}, {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}]
-        items += [{"type": "function_call_output", "call_id": "c1", "output": "row"}]
+        call_ = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+        output = {"type": "function_call_output", "call_id": "c1", "output": "row"}
+        items = [user("q"), {"type": "reasoning", "id": "rs_1", "summary": []}, call_, output]
         assert shape(seen(items[:1], items)) == (1, None, None, None)
-        changed = [items[0], items[1], {**items[2], "arguments": '{"a":1}'}, items[3], {"type": "function_call", "call_id": "c2", "name": "f"}]
+        changed = [*items[:2], {**call_, "arguments": '{"a":1}'}, output, {**call_, "call_id": "c2"}]
         assert shape(seen(items, changed)) == (2, 2, "item", "edited")
 
     def test_gemini_contents(self) -> None:
         """Parts without a type, in both spellings."""
         items = [
             {"role": "user", "parts": [{"text": "q"}]},
-            {"role": "model", "parts": [{"text": "hm", "thought": True}, {"functionCall": {"name": "f", "args": {"a": 1}}, "thoughtSignature": "s"}]},
+            {"role": "model", "parts": [{"text": "h", "thought": True}, {"functionCall": {"name": "f", "args": {"a": 1}}}]},
             {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"a": [1]}}}]},
         ]
         assert shape(seen(items[:1], items)) == (1, None, None, None)
@@ -486,10 +491,13 @@ class TestStrange:
 
     def test_objects_of_unknown_make_do_not_break_a_message(self) -> None:
         """The rest of it still counts."""
-        message = {"role": "user", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {"x": object()}}, {"type": "text", "text": "a"}]}
+        block = {"type": "tool_use", "id": "t", "name": "f", "input": {"x": object()}}
+        message = {"role": "user", "content": [block, {"type": "text", "text": "a"}]}
         assert shape(seen([message], [message, call(0)])) == (1, None, None, None)
 
-    @pytest.mark.parametrize("items", [[None], [1, "text"], [{}], [[]], [{"role": 1, "type": [], "content": {}}], ["\ud800"], [{"content": [None, [[]]]}]])
+    @pytest.mark.parametrize(
+        "items", [[None], [1, "text"], [{}], [[]], [{"role": 1, "type": [], "content": {}}], ["\ud800"], [{"content": [None, [[]]]}]]
+    )
     def test_nonsense_gets_a_digest(self, items: list[Any]) -> None:
         """The provider will refuse it; we do not."""
         assert seen(items, items).stable_prefix == len(items)
@@ -504,7 +512,8 @@ class TestStrange:
     def test_a_very_long_text_is_compared_in_full(self) -> None:
         """It counts by its length in the digest only."""
         image = "x" * (1 << 21)
-        message = {"role": "user", "content": [{"type": "image", "source": {"type": "base64", "data": image}}, {"type": "text", "text": image}]}
+        blocks = [{"type": "image", "source": {"type": "base64", "data": image}}, {"type": "text", "text": image}]
+        message = {"role": "user", "content": blocks}
         assert len(encoded(message)) < 1000
         assert shape(seen([message], [message, call(0)])) == (1, None, None, None)
 
@@ -524,7 +533,8 @@ class TestStrange:
 
 
 words = st.sampled_from("abcdef")
-conversations = st.lists(st.builds(lambda role, text: {"role": role, "content": text}, st.sampled_from(["user", "assistant"]), words), max_size=8)
+messages = st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": words})
+conversations = st.lists(messages, max_size=8)
 
 
 class TestProperties:

@@ -121,10 +121,11 @@ class TestAnthropic:
 
     def test_an_edit_of_the_object_itself_is_seen(self) -> None:
         """The seal was made when the response came."""
-        content = [ThinkingBlock(type="thinking", thinking="t", signature="s"), ToolUseBlock(type="tool_use", id="tu_1", name="f", input={})]
+        block = ThinkingBlock(type="thinking", thinking="t", signature="s")
+        content = [block, ToolUseBlock(type="tool_use", id="tu_1", name="f", input={})]
         replay = Replay()
         replay.remember(content)
-        content[0].thinking = "u"  # type: ignore[union-attr]
+        block.thinking = "u"
         assert replay.check(anthropic_request(content)) == ReplayFacts(0, 0, 1)
 
     def test_empty_thinking_with_a_signature_is_due_too(self) -> None:
@@ -209,7 +210,7 @@ class TestChat:
 
     def test_reasoning_details_are_due_one_by_one(self) -> None:
         """In order; the plain copies beside them are not."""
-        details = [{"type": "reasoning.text", "id": "a", "text": "x", "signature": "s"}, {"type": "reasoning.encrypted", "id": "b", "data": "y"}]
+        details = [{"type": "reasoning.text", "id": "a", "text": "x"}, {"type": "reasoning.encrypted", "id": "b", "data": "y"}]
         turn = chat_turn(reasoning_details=details, reasoning="x", reasoning_content="x")
         assert checked([turn], chat_request(chat_turn(reasoning_details=copy.deepcopy(details)))) == (2, 0, 0)
         assert checked([turn], chat_request(chat_turn(reasoning_details=details[1:]))) == (1, 1, 0)
@@ -230,11 +231,13 @@ class TestLoop:
     def test_a_new_question_closes_the_loop(self) -> None:
         """Older turns may be dropped."""
         turn = anthropic_turn()
-        assert checked(turn, anthropic_request(turn[2:], {"role": "assistant", "content": "done"}, {"role": "user", "content": "next"})) == NONE
+        after = {"role": "assistant", "content": "done"}, {"role": "user", "content": "next"}
+        assert checked(turn, anthropic_request(turn[2:], *after)) == NONE
 
     def test_a_reminder_from_the_system_does_not_close_it(self) -> None:
         """Only the user does."""
-        assert checked(anthropic_turn(), anthropic_request(anthropic_turn()[2:], {"role": "system", "content": "mind the budget"})) == (0, 2, 0)
+        request = anthropic_request(anthropic_turn()[2:], {"role": "system", "content": "mind the budget"})
+        assert checked(anthropic_turn(), request) == (0, 2, 0)
 
     def test_a_turn_that_was_summarised_away_owes_nothing(self) -> None:
         """Its tool call is gone as well."""
@@ -249,11 +252,13 @@ class TestLoop:
 
     def test_the_last_two_responses_are_looked_at(self) -> None:
         """The loop's items are due as a whole; a bound keeps the check cheap."""
-        replay, items = Replay(), [{"role": "user", "content": "q"}]
+        replay = Replay()
+        items: list[Any] = [{"role": "user", "content": "q"}]
         for at in range(5):
-            turn = [{"type": "thinking", "thinking": str(at), "signature": "s"}, {"type": "tool_use", "id": f"t{at}", "name": "f", "input": {}}]
+            turn = [{"type": "thinking", "thinking": str(at)}, {"type": "tool_use", "id": f"t{at}", "name": "f", "input": {}}]
             replay.remember(turn)
-            items += [{"role": "assistant", "content": turn[at != 4 :]}, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{at}"}]}]
+            result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{at}"}]}
+            items += [{"role": "assistant", "content": turn[at != 4 :]}, result]
         assert replay.check(Conversation(items)) == ReplayFacts(1, 1, 0)
 
     def test_parallel_conversations_are_told_apart(self) -> None:
@@ -304,7 +309,10 @@ class TestSecrecy:
 
 
 class TestStrange:
-    @pytest.mark.parametrize("items", [None, "text", [], [None], [1], iter([1]), [{"type": 3}], [{"role": "assistant", "tool_calls": "x", "content": 5}], object()])
+    @pytest.mark.parametrize(
+        "items",
+        [None, "text", [], [None], [1], iter([1]), [{"type": 3}], [{"role": "assistant", "tool_calls": "x", "content": 5}], object()],
+    )
     def test_nonsense_owes_nothing(self, items: Any) -> None:
         """And is not walked."""
         assert checked(items, anthropic_request(items)) == NONE
@@ -316,8 +324,10 @@ class TestStrange:
     @given(st.data())
     def test_every_due_item_is_counted_once(self, data: st.DataObject) -> None:
         """Whatever is left out, changed, doubled or put elsewhere."""
-        turn = [{"type": "thinking", "thinking": name, "signature": name} for name in data.draw(st.lists(st.sampled_from("abc"), min_size=1, max_size=5))]
-        sent = data.draw(st.lists(st.sampled_from([*turn, {"type": "thinking", "thinking": "z"}, {"type": "text", "text": "t"}]), max_size=7))
+        names = data.draw(st.lists(st.sampled_from("abc"), min_size=1, max_size=5))
+        turn = [{"type": "thinking", "thinking": name, "signature": name} for name in names]
+        others = [{"type": "thinking", "thinking": "z"}, {"type": "text", "text": "t"}]
+        sent = data.draw(st.lists(st.sampled_from([*turn, *others]), max_size=7))
         replayed, dropped, edited = checked([*turn, anthropic_turn()[3]], anthropic_request([*sent, anthropic_turn()[3]]))
         assert replayed + dropped + edited == len(turn)
         assert replayed + edited <= sum(block["type"] == "thinking" for block in sent)
