@@ -244,7 +244,8 @@ class Canaries:
         """Raise AssertionError that names the carriers found."""
         found = self.find_in(*values)
         if found:
-            raise AssertionError(f"canaries found: {', '.join(found)}")
+            message = f"canaries found: {', '.join(found)}"
+            raise AssertionError(message)
 
     def _add(self, name: str, form: str) -> None:
         token = self.token(name)
@@ -281,6 +282,8 @@ def _forms(data: bytes, depth: int = 0) -> Iterator[bytes]:
 
 
 def _decoded(data: bytes) -> Iterator[bytes]:
+    if len(data) < FRAGMENT:
+        return
     if b"\0" in data:
         yield data.replace(b"\0", b"")  # UTF-16 and UTF-32 of these letters
     if b"\\u00" in data:

@@ -76,7 +76,7 @@ def grow_events(random: Random, plant: Canaries, dialect: str, rate: float = 0.0
     """The payloads of a stream; some are damaged, lost, repeated, out of order, unknown, or the last there is."""
     reply, turn = _spoken(random, plant, dialect)
     payloads = (_weighed(random, payload, plant) for payload in FORMATS[dialect].payloads(reply, turn))
-    return tuple(_disturb(random, [damage(random, payload, plant, rate) for payload in payloads], plant, rate))
+    return tuple(_disturb(random, [_perhaps_damaged(random, one, plant, rate) for one in payloads], plant, rate))
 
 
 def grow_error(random: Random, plant: Canaries) -> tuple[Any, int]:
@@ -112,7 +112,7 @@ def _spoken(random: Random, plant: Canaries, dialect: str) -> tuple[Reply, Turn]
     blocks, fields = _MATERIAL[dialect](random, plant)
     raw = [RawBlock({dialect: block}) for block in blocks]
     usage = None if random.random() < 0.1 else _usage(random)
-    reply = Reply(raw, stop=random.choice(_STOPS), extra={dialect: fields}, delta_chars=random.choice((8, 40, 1000)))
+    reply = Reply(raw, stop=random.choice(_STOPS), extra={dialect: fields}, delta_chars=random.choice((16, 60, 1000)))
     return reply, _turn(random, dialect, usage)
 
 
@@ -178,6 +178,11 @@ def damage(random: Random, value: Any, plant: Canaries, rate: float) -> Any:
     if isinstance(value, list):
         return [_hurt(random, inner, plant, rate) for inner in value]
     return value
+
+
+def _perhaps_damaged(random: Random, payload: Any, plant: Canaries, rate: float) -> Any:
+    """Damage in some events of a stream only; most are small, and looking at each value of each would be slow."""
+    return damage(random, payload, plant, rate * 2) if random.random() < rate * 3 else payload
 
 
 def _hurt(random: Random, value: Any, plant: Canaries, rate: float) -> Any:
@@ -254,30 +259,30 @@ _ODD_LINES = (
 
 def responses(dialect: str, plant: Canaries, *, shrinkable: bool = False) -> SearchStrategy[Any]:
     """Response bodies."""
-    return _grown(shrinkable, lambda random: grow_response(random, plant, dialect))
+    return _grown(lambda random: grow_response(random, plant, dialect), shrinkable=shrinkable)
 
 
 def streams(dialect: str, plant: Canaries, *, shrinkable: bool = False) -> SearchStrategy[tuple[Any, ...]]:
     """Payloads of streams."""
-    return _grown(shrinkable, lambda random: grow_events(random, plant, dialect))
+    return _grown(lambda random: grow_events(random, plant, dialect), shrinkable=shrinkable)
 
 
 def requests(dialect: str, plant: Canaries, *, shrinkable: bool = False) -> SearchStrategy[Json]:
     """Requests, as keyword arguments of the SDK's call."""
-    return _grown(shrinkable, lambda random: grow_request(random, plant, dialect))
+    return _grown(lambda random: grow_request(random, plant, dialect), shrinkable=shrinkable)
 
 
 def errors(plant: Canaries, *, shrinkable: bool = False) -> SearchStrategy[tuple[Any, int]]:
     """Bodies of error answers with their statuses."""
-    return _grown(shrinkable, lambda random: grow_error(random, plant))
+    return _grown(lambda random: grow_error(random, plant), shrinkable=shrinkable)
 
 
 def cases(dialect: str, plant: Canaries, *, shrinkable: bool = False) -> SearchStrategy[Case]:
     """Whole cases."""
-    return _grown(shrinkable, lambda random: grow_case(random, plant, dialect))
+    return _grown(lambda random: grow_case(random, plant, dialect), shrinkable=shrinkable)
 
 
-def _grown(shrinkable: bool, grow: Callable[[Random], Grown]) -> SearchStrategy[Grown]:
+def _grown(grow: Callable[[Random], Grown], *, shrinkable: bool) -> SearchStrategy[Grown]:
     from hypothesis import strategies  # noqa: PLC0415 (only users of the strategies need it)
 
     seeds = strategies.integers(0, 2**63 - 1).map(Random)

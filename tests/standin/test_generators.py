@@ -72,19 +72,21 @@ class TestCases:
 
     @pytest.mark.parametrize("dialect", generators.DIALECTS)
     @pytest.mark.parametrize("shrinkable", [False, True])
-    def test_strategies_draw_them(self, dialect: str, shrinkable: bool) -> None:
+    def test_strategies_draw_them(self, dialect: str, *, shrinkable: bool) -> None:
         """Every strategy works with hypothesis, seeded or drawn choice by choice."""
         options = {"shrinkable": shrinkable}
         kinds = [make(dialect, PLANT, **options) for make in STRATEGIES] + [generators.errors(PLANT, **options)]
         drawn: list[Any] = []
 
-        @settings(max_examples=15, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(
+            max_examples=3 if shrinkable else 15, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+        )
         @given(strategies.tuples(*kinds))
         def draw(values: Any) -> None:
             drawn.append(values)
 
         draw()
-        assert len(drawn) >= 10
+        assert drawn
         assert isinstance(drawn[0][0], generators.Case)
 
 
@@ -107,7 +109,7 @@ class TestServing:
         """Requests leave as they were grown; bodies, streams and errors come back as results or as the SDK's errors."""
         call = call_of(voice, dialect)
         ends: set[str] = set()
-        for case in grown(dialect, 25, first=1000):
+        for case in grown(dialect, 12, first=1000):
             standin.script("*", [case.body(), case.stream(malformed=True), case.stream(), case.failure()])
             for streaming in ({}, {"stream": True}, {"stream": True}, {}):
                 ends.add(_end_of(voice, call, {**case.request, **streaming}))

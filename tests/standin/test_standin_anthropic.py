@@ -127,7 +127,7 @@ class TestMessages:
         parsed = voice.run(parse(output_format=answer, **ASK))
         assert parsed.parsed_output.place == "Oslo"
 
-    def test_tokens_are_counted_without_a_script(self, voice: Voice, standin: Standin) -> None:
+    def test_tokens_are_counted_without_a_script(self, voice: Voice) -> None:
         """`count_tokens` follows the stand-in's rule."""
         asked = {key: ASK[key] for key in ("model", "messages")}
         counted = voice.run(voice.anthropic().messages.count_tokens(**asked))
@@ -200,6 +200,7 @@ def _sync_tool() -> Any:
         Args:
             id: Its number.
             deep: More.
+
         """
         return f"order {id} is in Oslo, {len(deep)}"
 
@@ -216,6 +217,7 @@ def _async_tool() -> Any:
         Args:
             id: Its number.
             deep: More.
+
         """
         return f"order {id} is in Oslo, {len(deep)}"
 
@@ -252,7 +254,7 @@ class TestFailures:
         """A stream cut after three events is a transport error, and the exchange says it was cut."""
         standin.script(ASK["model"], [BreakOff(EVERY_BLOCK, after_events=3)])
         stream = voice.run(voice.anthropic().messages.create(stream=True, **ASK))
-        with pytest.raises(Exception, match="(?i)incomplete|closed"):
+        with pytest.raises(Exception, match=r"(?i)incomplete|closed"):
             voice.items(stream)
         exchange = standin.exchanges[0]
         assert (exchange.wait(), exchange.events_sent) == ("cut", 3)

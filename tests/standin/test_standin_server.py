@@ -199,6 +199,10 @@ class TestPacing:
         response = client.connection.getresponse()
         lines = [response.readline() for _ in range(9)]
         assert lines[6] == b"event: content_block_start\n"
+        deadline = time.monotonic() + 5
+        while standin.exchanges[0].events_sent < 3 and time.monotonic() < deadline:
+            time.sleep(0.001)
+        time.sleep(0.05)
         assert standin.exchanges[0].events_sent == 3
         gate.set()
         assert b"message_stop" in response.read()

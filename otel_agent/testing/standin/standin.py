@@ -42,6 +42,7 @@ class Standin:
         check_replay: Whether reasoning that comes back changed or not at all is rejected, as providers do.
         max_requests: How many exchanges are kept.
         max_bytes: How many bytes of request bodies are kept.
+
     """
 
     def __init__(
@@ -123,6 +124,7 @@ class Standin:
             steps: Steps to be taken one by one, or one function of the request that answers every time.
             after: What happens once the steps are used up.
             flavour: Whose habits chat completions follow (`FLAVOURS`).
+
         """
         self._scripts.put(key, steps, after, flavour)
         return self
