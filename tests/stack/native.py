@@ -111,7 +111,10 @@ def _alertmanager(folder: Path, ports: Ports, options: Options) -> Process:
 
 
 def _prometheus(folder: Path, ports: Ports, options: Options) -> Process:
-    config = write_yaml(folder / "prometheus.yml", configs.prometheus(ports, options))
+    (folder / "rules").mkdir()
+    for path in configs.rule_files(options):
+        write_yaml(folder / "rules" / path.name, configs.rules(path, options))
+    config = write_yaml(folder / "prometheus.yml", configs.prometheus(ports, options, folder))
     command = [
         str(build.binary("prometheus")),
         f"--config.file={config}",

@@ -21,6 +21,7 @@ from tests.stack import backends, configs, otlp
 from tests.stack.http_client import eventually
 from tests.stack.load import BATCH, Load, name_of, record_batch, span_batch
 from tests.stack.native import NativeStack, native_stack, write_yaml
+from tests.stack.webhook import webhook
 
 pytestmark = pytest.mark.stack
 
@@ -111,21 +112,27 @@ def small_queue(folder: Path) -> Path:
 
 
 def test_a_full_queue_counts_its_drops(go_toolchain: None, tmp_path: Path) -> None:
-    """What the queue cannot take is refused to the sender, counted by the collector, and scraped by Prometheus."""
-    with native_stack(configs.Options(overlays=[small_queue(tmp_path)])) as running:
+    """What the queue cannot take is refused to the sender, counted by the collector, and told to a person."""
+    with webhook() as hook, native_stack(configs.Options(overlays=[small_queue(tmp_path)], webhook=hook.url)) as running:
+        time.sleep(3)  # a few scrapes of the healthy collector
+        assert "TelemetryExportLost" not in hook.firing()
         running.processes["victorialogs"].stop()
-        refused = 0
-        for first in range(1, 40 * BATCH, BATCH):
-            try:
-                otlp.send(running.stack.otlp_http, record_batch(first))
-            except OSError:
-                refused += 1
+        refused = send_counting_refusals(running, requests=40)
         name = "otelcol_exporter_enqueue_failed_log_records"
         counted = backends.collector_metric(running.stack, name)
         print(f"\n{refused} of 40 requests refused, {counted:g} records counted as dropped")
         assert refused > 0
         assert counted == refused * BATCH
-        eventually(
-            "the drops in Prometheus",
-            lambda: backends.metric_value(running.stack, f'{{__name__=~"{name}(_total)?"}}') == counted,
-        )
+        series = f'{{__name__=~"{name}(_total)?"}}'
+        eventually("the drops in Prometheus", lambda: backends.metric_value(running.stack, series) == counted)
+        eventually("the alert at the webhook", lambda: "TelemetryExportLost" in hook.firing(), seconds=90)
+
+
+def send_counting_refusals(running: NativeStack, requests: int) -> int:
+    refused = 0
+    for number in range(requests):
+        try:
+            otlp.send(running.stack.otlp_http, record_batch(1 + number * BATCH))
+        except OSError:
+            refused += 1
+    return refused
