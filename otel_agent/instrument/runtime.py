@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
@@ -73,6 +74,12 @@ def _digester(settings: Settings) -> Digester | None:
         return None
     if settings.digest_key is not None:
         return Digester.of_key(settings.digest_key, settings.digest_key_id)
+    return _ephemeral()
+
+
+@cache
+def _ephemeral() -> Digester:
+    """One random key per process, however often observation is set up; said once."""
     log.warning(
         "no OTEL_AGENT_DIGEST_KEY: digests use a random key of this process (marked ephemeral) and cannot be compared across processes"
     )
