@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from types import TracebackType
+from typing import Self
 
 from otel_agent.local.refusals import BUSY, Refused
 
@@ -48,7 +49,7 @@ class Ticket:
         self._admission.change(0, size)
         self._size += size
 
-    def __enter__(self) -> Ticket:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -64,9 +64,9 @@ async def _body(request: Request, ticket: Ticket, intake: Intake) -> bytes:
     return inflated
 
 
-async def _committed(done: Future[None], timeout: float) -> None:
+async def _committed(done: Future[None], patience: float) -> None:
     try:
-        async with asyncio.timeout(timeout):
+        async with asyncio.timeout(patience):
             await asyncio.wrap_future(done)
     except (WriteFailed, TimeoutError):
         raise Refused(NOT_STORED) from None

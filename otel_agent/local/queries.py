@@ -40,6 +40,14 @@ _LOOSE_TRACES: Final = """
 _OF_RUNS: Final = "SELECT * FROM {view} WHERE run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY time_unix_nano"
 _OF_TRACES: Final = "SELECT * FROM {view} WHERE run_id IS NULL AND trace_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY time_unix_nano"
 
+_IDS_FROM: Final = """
+    SELECT DISTINCT id FROM (
+        SELECT run_id AS id FROM runs_started UNION ALL SELECT run_id FROM runs
+        UNION ALL SELECT coalesce(run_id, trace_id) FROM turns UNION ALL SELECT run_id FROM tools)
+    WHERE starts_with(id, ?) OR id = ? LIMIT 2"""
+SHORTEST: Final = 3
+"""Characters of an id that are enough to look for it."""
+
 PARTS: Final = ("turns", "tools", "retrievals", "feedback", "steps")
 
 
@@ -157,8 +165,18 @@ def _detail(key: str, head: Facts, parts: Mapping[str, Mapping[str, list[Facts]]
     return {**head, "turn_records": turns, "executions": loose, **others}
 
 
+def _full_id(connection: duckdb.DuckDBPyConnection, wanted: str) -> str:
+    """The one id that begins with ``wanted``; ``wanted`` itself when it is whole, begins none, or begins several."""
+    found = [row["id"] for row in _rows(connection, _IDS_FROM, [wanted, wanted])] if len(wanted) >= SHORTEST else []
+    return found[0] if len(found) == 1 and wanted not in found else wanted
+
+
 def show_run(connection: duckdb.DuckDBPyConnection, wanted: str) -> Facts | None:
-    """One run by its id, or the turns of one trace outside any run by the trace's; ``None`` when there is no such."""
+    """One run by its id, or the turns of one trace outside any run by the trace's; ``None`` when there is no such.
+
+    The beginning of an id will do when it is the beginning of one only.
+    """
+    wanted = _full_id(connection, wanted)
     of_run = _parts(connection, _OF_RUNS, [wanted], "run_id")
     if any(wanted in rows for rows in of_run.values()):
         return _detail(wanted, _run(wanted, of_run), of_run)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
@@ -35,7 +35,9 @@ _RUN_FACTS: Final = (
     "agent_version", "conversation_id", "service_name", "turns", "tool_calls", "tool_failures", "input_tokens", "output_tokens",
     "cache_read_tokens", "reasoning_tokens", "resent_tokens", "budget_exceeded", "partial_answer", "error_type",
 )  # fmt: skip
-_UNREMARKABLE: Final = frozenset({("usage_state", "complete"), ("stream_end", "read"), ("validation", "skipped"), ("attempts", 1)})
+_UNREMARKABLE: Final = frozenset({
+    ("usage_state", "complete"), ("stream_end", "read"), ("validation", "skipped"), ("attempts", 1), ("effect", "unknown"),
+})  # fmt: skip
 
 
 def seconds(value: float | None) -> str:
@@ -61,6 +63,11 @@ def _facts(facts: Facts, names: Iterable[str]) -> str:
     return "  ".join(f"{name}={_short(facts[name])}" for name in shown)
 
 
+def _started(facts: Facts) -> str:
+    """Date and time in UTC to the second; the full time is in the JSON."""
+    return str(facts["started_at"])[:19].replace("T", " ")
+
+
 def _ending(facts: Facts) -> Text:
     if facts.get("state") != "ended":
         return Text(str(facts.get("state", "")), style="yellow")
@@ -76,7 +83,7 @@ def _marks(facts: Facts) -> Text:
 _RUN_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Facts], str | Text]]]] = {
     "run": ("left", lambda run: str(run["run_id"])),
     "agent": ("left", lambda run: str(run.get("agent_name", ""))),
-    "started": ("left", lambda run: str(run["started_at"])),
+    "started": ("left", _started),
     "took": ("right", lambda run: seconds(run.get("duration"))),
     "turns": ("right", lambda run: _number(run.get("turns"))),
     "tools": ("right", lambda run: _number(run.get("tool_calls"))),
@@ -89,7 +96,7 @@ _RUN_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Facts], str | Text]]]] = {
 
 _TRACE_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Facts], str | Text]]]] = {
     "trace": ("left", lambda trace: str(trace["trace_id"])),
-    "started": ("left", lambda trace: str(trace["started_at"])),
+    "started": ("left", _started),
     "models": ("left", lambda trace: ", ".join(trace["models"])),
     "turns": ("right", lambda trace: _number(trace["turns"])),
     "tools": ("right", lambda trace: _number(trace["tool_calls"])),
@@ -102,7 +109,7 @@ _TRACE_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Facts], str | Text]]]] =
 def _table(title: str, columns: Mapping[str, tuple[Any, Callable[[Facts], str | Text]]], rows: Iterable[Facts]) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for name, (justify, _) in columns.items():
-        table.add_column(name, justify=justify, no_wrap=name in ("run", "trace"))
+        table.add_column(name, justify=justify, no_wrap=name not in ("flags", "models"))
     for row in rows:
         cells = [cell(row) for _, cell in columns.values()]
         table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
@@ -113,15 +120,31 @@ def _reasons(title: str, row: Facts) -> list[Text]:
     return [Text(f"  {title}: {flag['flag']}: {flag['why']}") for flag in row["flags"]]
 
 
+_NARROW: Final = 120
+_SPARE: Final = frozenset({"started", "failed", "tokens in", "out", "models"})
+"""Columns that a narrow terminal does without."""
+
+
+class RunsView:
+    """The list of runs, why they are flagged, and below it the traces without a run; narrower where the terminal is."""
+
+    def __init__(self, found: Facts) -> None:
+        self._found = found
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        narrow = options.max_width < _NARROW
+        lists = (("runs", _RUN_COLUMNS, "run_id"), ("no_run", _TRACE_COLUMNS, "trace_id"))
+        if not any(self._found[key] for key, _, _ in lists):
+            yield Text("nothing has been recorded yet")
+        for key, columns, name in lists:
+            if rows := self._found[key]:
+                yield _table(key.replace("_", " "), {n: c for n, c in columns.items() if not (narrow and n in _SPARE)}, rows)
+                yield from (reason for row in rows for reason in _reasons(row[name], row))
+
+
 def render_runs(found: Facts) -> RenderableType:
-    """The list of runs, why they are flagged, and below it the traces without a run."""
-    parts: list[RenderableType] = []
-    for key, title, columns, name in (("runs", "runs", _RUN_COLUMNS, "run_id"), ("no_run", "no run", _TRACE_COLUMNS, "trace_id")):
-        rows = found[key]
-        if rows:
-            parts.append(_table(title, columns, rows))
-            parts.extend(reason for row in rows for reason in _reasons(row[name], row))
-    return Group(*parts) if parts else Text("nothing has been recorded yet")
+    """What :func:`otel_agent.local.queries.list_runs` found, for ``Console.print``."""
+    return RunsView(found)
 
 
 def _line(head: str, duration: float | None, outcome: str, good: bool, facts: str) -> Text:

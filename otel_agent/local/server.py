@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import uvicorn
 from starlette.applications import Starlette
@@ -41,7 +41,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 class LocalServer:
-    """A receiver in this process. ``with LocalServer(path, grpc_port=0, http_port=0) as server: ...``
+    """A receiver in this process: ``with LocalServer(path, grpc_port=0, http_port=0) as server``.
 
     Rows are in the file when a sender has its answer; leaving the block finishes what is under way and closes the file. Raises
     ``StoreError``, ``CannotListen`` or ``UnsafeBinding`` on entering, with nothing left open.
@@ -53,7 +53,7 @@ class LocalServer:
         self._allowed = allowed
         self._closing = ExitStack()
 
-    def __enter__(self) -> LocalServer:
+    def __enter__(self) -> Self:
         with ExitStack() as stack:
             self._start(stack)
             self._closing = stack.pop_all()

@@ -14,7 +14,7 @@ MEBIBYTE: Final = 1024 * 1024
 
 
 class UnsafeBinding(ValueError):
-    """A wider address than loopback was asked for without a token."""
+    """A wider address than loopback was asked for without a token, or with one that cannot be sent."""
 
 
 def default_path(data_home: Path) -> Path:
@@ -57,4 +57,4 @@ class LocalSettings:
         if not is_loopback(self.host) and not self.token:
             raise UnsafeBinding(f"{self.host} can be reached from other machines: give a token, or listen on 127.0.0.1")
         if self.token is not None and not (self.token.isascii() and self.token.isprintable() and " " not in self.token):
-            raise ValueError("the token must be printable ASCII without spaces, since it travels in a header")
+            raise UnsafeBinding("the token must be printable ASCII without spaces, since it travels in a header")

@@ -1,0 +1,1 @@
+"""The local receiver, its store and what is shown of it."""

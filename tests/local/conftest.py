@@ -19,10 +19,12 @@ def _loud() -> Iterator[None]:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
+    """Where a store would be, in a folder that is not there yet."""
     return tmp_path / "private" / "store.duckdb"
 
 
 @pytest.fixture
 def server(database: Path) -> Iterator[LocalServer]:
+    """A receiver on free ports."""
     with LocalServer(database, grpc_port=0, http_port=0) as running:
         yield running

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from otel_agent import allowlist
+from otel_agent.records import RECORDS, facts
+from otel_agent.records.metrics import METRICS
 
 SAMPLE = json.loads((Path(__file__).parent / "data" / "allowlist.json").read_text())
 
@@ -76,9 +78,6 @@ def test_a_list_of_unknown_shape_is_refused_whole(change: dict[str, Any]) -> Non
 
 def test_the_shipped_list_is_readable() -> None:
     """The generated file compiles, and knows every event and metric of the records."""
-    from otel_agent.records import RECORDS, facts
-    from otel_agent.records.metrics import METRICS
-
     shipped = allowlist.load()
     assert all(shipped.own.event_name(record.event_name) for record in RECORDS)
     assert all(shipped.own.metric_name(metric.name) for metric in METRICS)

@@ -224,7 +224,7 @@ def test_span_events_keep_the_exception_s_type_alone() -> None:
     assert (removed["span.event"], removed["span.event.attribute"]) == (1, 2)
 
 
-def test_our_metric_s_text_is_the_schema_s(database: Path) -> None:
+def test_our_metric_s_text_is_the_schema_s() -> None:
     """Unit and description are what the schema says, whatever was sent."""
     request = payloads.metrics()
     metric = request.resource_metrics[0].scope_metrics[0].metrics[0]

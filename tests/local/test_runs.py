@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,9 +45,10 @@ def fill(server: LocalServer) -> None:
     send_grpc(server, logs(turn(None, None), turn(None, None, request_model="gpt-5.6"), tool(None, None), trace=77, at=START))
 
 
-@pytest.fixture(params=["running", "ended"])
-def filled(request: pytest.FixtureRequest, database: Path) -> Iterator[Path]:
-    """The store while a receiver holds it, and after."""
+@pytest.fixture(params=["running", "ended"], scope="module")
+def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The store while a receiver holds it, and after; for tests that only read."""
+    database = tmp_path_factory.mktemp(request.param) / "store.duckdb"
     with LocalServer(database, grpc_port=0, http_port=0) as server:
         fill(server)
         if request.param == "running":
@@ -64,7 +66,8 @@ def test_runs_are_listed_newest_first(filled: Path) -> None:
     """With who ran, when, how long, how much, and how it ended; absent facts are left out."""
     assert list(by_id(filled)) == ["unannounced", "lost", "denied", "broken", "loop", "cut", "good"]
     run = by_id(filled)["good"]
-    assert {name: run[name] for name in ("agent_name", "state", "end_reason", "turns", "tool_calls", "duration", "input_tokens", "flags")} == {
+    names = ("agent_name", "state", "end_reason", "turns", "tool_calls", "duration", "input_tokens", "flags")
+    assert {name: run[name] for name in names} == {
         "agent_name": "refunds", "state": "ended", "end_reason": "answered", "turns": 2, "tool_calls": 1, "duration": 3.5,
         "input_tokens": 2000, "flags": [],
     }  # fmt: skip
@@ -134,6 +137,19 @@ def test_show_of_an_unknown_id_is_none(filled: Path) -> None:
         assert reader.show(filled, wanted) is None
 
 
+def test_the_beginning_of_an_id_will_do(filled: Path) -> None:
+    """When it is the beginning of one run or trace only; a whole id is itself even where it begins another."""
+    for start, right in (("goo", "good"), ("unann", "unannounced")):
+        found = reader.show(filled, start)
+        assert found is not None
+        assert found["run_id"] == right
+    assert reader.show(filled, "lo") is None
+    assert reader.show(filled, "g_o%") is None
+    trace = reader.show(filled, "0" * 30)
+    assert trace is not None
+    assert trace["trace_id"] == payloads.trace_id(77).hex()
+
+
 def test_what_is_read_is_json(filled: Path) -> None:
     """For ``--json``: plain values only."""
     for found in (reader.runs(filled), reader.show(filled, "good")):
@@ -142,7 +158,7 @@ def test_what_is_read_is_json(filled: Path) -> None:
 
 def drawn(what: Any) -> str:
     """As a wide terminal shows it."""
-    console = Console(width=200, force_terminal=False, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console = Console(width=200, force_terminal=False, record=True, file=io.StringIO())
     console.print(what)
     return console.export_text()
 
@@ -158,6 +174,15 @@ def test_the_table_marks_what_is_remarkable(filled: Path) -> None:
     assert "running or lost" in lines["lost"]
     assert "denied: issue_refund was denied by rule refund-limit" in lines["denied:"]
     assert payloads.trace_id(77).hex() in lines
+
+
+def test_a_narrow_terminal_keeps_the_essentials(filled: Path) -> None:
+    """At 80 columns the id, the end and the flags are still whole."""
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(render_runs(reader.runs(filled)))
+    text = console.export_text()
+    for word in ("unannounced", "answered", "running or lost", "truncated", "denied"):
+        assert word in text
 
 
 def test_the_tree_shows_turns_tools_and_outcomes(filled: Path) -> None:

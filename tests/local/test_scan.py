@@ -27,7 +27,7 @@ def test_text_beside_the_database_is_found(database: Path) -> None:
     """Its log and its state file are searched as bytes, in the forms bytes travel in."""
     with LocalServer(database, grpc_port=0, http_port=0) as server:
         send_http(server, payloads.logs(payloads.turn("marker-1", 1)))
-    for name, content in (("wal.old", b"marker-2"), ("note", "marker-3".encode().hex().encode())):
+    for name, content in (("wal.old", b"marker-2"), ("note", b"marker-3".hex().encode())):
         database.with_name(f"{database.name}.{name}").write_bytes(content)
     assert places_of(database, ["marker-2"]) == [f"bytes of {database.name}.wal.old"]
     assert places_of(database, ["marker-3"]) == [f"bytes of {database.name}.note"]
