@@ -142,7 +142,8 @@ class Filter:
         unit = metric.unit or ""
         unit, description = rules.metric_text.get(metric.name, (unit if rules.unit(unit) else "", ""))
         points = [_point(point, checks) for point in metric.data.data_points]
-        return Metric(metric.name, description, unit, replace(metric.data, data_points=points))
+        data: Any = metric.data
+        return Metric(metric.name, description, unit, replace(data, data_points=points))
 
 
 def _point(point: Any, checks: Checks) -> Any:
@@ -197,7 +198,7 @@ class GuardedLogExporter(LogRecordExporter):
 
     def shutdown(self) -> None:
         """Shut the exporter down."""
-        self._exporter.shutdown()
+        self._exporter.shutdown()  # type: ignore[no-untyped-call]
 
     def force_flush(self, timeout_millis: int = 30000) -> bool:
         """Flush the exporter, as far as it can be."""

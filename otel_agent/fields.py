@@ -26,9 +26,7 @@ WORD: Final = r"^[A-Za-z_][A-Za-z0-9_.-]{0,47}$"
 HOST: Final = r"^[A-Za-z0-9_][A-Za-z0-9._:-]{0,252}$"
 ERROR: Final = r"^[A-Za-z_][A-Za-z0-9_.]{0,95}$"
 KEY_ID: Final = r"[a-z0-9][a-z0-9_-]{0,31}"
-DIGEST: Final = (
-    rf"^(hmac-sha256:{KEY_ID}:[0-9a-f]{{64}}|uncanonical:(nonfinite|integer|surrogate|depth|size|type|cycle|key))$"
-)
+DIGEST: Final = rf"^(hmac-sha256:{KEY_ID}:[0-9a-f]{{64}}|uncanonical:(nonfinite|integer|surrogate|depth|size|type|cycle|key))$"
 
 ModelName = Annotated[str, StringConstraints(strict=True, pattern=MODEL)]
 ToolName = Annotated[str, StringConstraints(strict=True, pattern=TOOL)]

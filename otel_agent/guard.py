@@ -32,7 +32,7 @@ def run(place: str, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwar
     """Call ``function``; ``None`` when it raised. Only ``Exception`` is held: an interrupt or a cancellation is the host's."""
     try:
         return function(*args, **kwargs)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the one place where everything of ours is held
         note(place, error)
         return None
 
@@ -61,7 +61,7 @@ def _line(error: BaseException) -> str:
 @contextmanager
 def loud() -> Iterator[None]:
     """While open, failures of ours are raised instead of held: what every test should run under."""
-    global _loud
+    global _loud  # noqa: PLW0603 - one switch for the process
     before, _loud = _loud, True
     try:
         yield

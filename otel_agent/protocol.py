@@ -101,7 +101,8 @@ class Usage:
     def state(self) -> UsageState:
         """``complete`` with both totals, ``partial`` with one, ``missing`` with none."""
         known = (self.input_tokens is not None) + (self.output_tokens is not None)
-        return ("missing", "partial", "complete")[known]  # type: ignore[return-value]
+        states: tuple[UsageState, ...] = ("missing", "partial", "complete")
+        return states[known]
 
 
 @dataclass(slots=True)

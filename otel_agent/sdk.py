@@ -141,7 +141,7 @@ class Memory:
     """Providers that keep everything in this process, for tests."""
 
     def __init__(self) -> None:
-        self._spans, self._logs, self._reader = InMemorySpanExporter(), InMemoryLogRecordExporter(), InMemoryMetricReader()
+        self._spans, self._logs, self._reader = InMemorySpanExporter(), InMemoryLogRecordExporter(), InMemoryMetricReader()  # type: ignore[no-untyped-call]
         self.tracer = TracerProvider(shutdown_on_exit=False)
         self.tracer.add_span_processor(SimpleSpanProcessor(self._spans))
         self.meter = MeterProvider([self._reader], shutdown_on_exit=False)

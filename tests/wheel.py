@@ -36,7 +36,13 @@ def run(*command: str | Path, **environment: str) -> str:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "PYTHON", "VIRTUAL_ENV"))}
     with tempfile.TemporaryDirectory() as empty:
         done = subprocess.run(
-            [str(part) for part in command], cwd=empty, env={**kept, **environment}, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            [str(part) for part in command],
+            cwd=empty,
+            env={**kept, **environment},
+            check=False,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
     if done.returncode != 0:
         print(done.stdout)

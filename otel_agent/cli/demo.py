@@ -29,10 +29,12 @@ def add(parsers: Any) -> None:
 def act(arguments: argparse.Namespace) -> int:
     """Run it, here or, when packages are missing, in a child that finds them in a cache folder."""
     if arguments.store is not None and arguments.store.exists():
-        raise MissingExtra(f"--store names a file that exists; name a new one, or look into it with: otel-agent runs --store {arguments.store}")
+        raise MissingExtra(
+            f"--store names a file that exists; name a new one, or look into it with: otel-agent runs --store {arguments.store}"
+        )
     lacking = missing("demo")
     if not lacking:
-        from otel_agent.demo.play import Options, play  # noqa: PLC0415 - needs the extra
+        from otel_agent.demo.play import Options, play
 
         return play(Options(arguments.endpoint, arguments.protocol, arguments.store, arguments.json))
     if arguments.no_install:
@@ -47,12 +49,14 @@ def _in_child(lacking: list[str]) -> int:
     folder = cache_home() / f"demo-{package_version()}-{sys.version_info.major}.{sys.version_info.minor}"
     ready = folder / ".ready"
     if not ready.exists():
-        print(f"the demo needs {', '.join(lacking)}, which the core install leaves out; fetching them with pip into {folder}", file=sys.stderr)
+        print(
+            f"the demo needs {', '.join(lacking)}, which the core install leaves out; fetching them with pip into {folder}", file=sys.stderr
+        )
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         packages = sorted(EXTRAS["demo"])
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(folder), *packages]
-        if subprocess.run(command, check=False).returncode != 0:  # noqa: S603 - pip of this very interpreter
+        if subprocess.run(command, check=False).returncode != 0:
             raise MissingExtra("pip could not fetch them; install them yourself with: pip install 'otel-agent[demo]'")
         ready.touch()
     environment = child_environment(PYTHONPATH=os.pathsep.join([*filter(None, [child_environment().get("PYTHONPATH")]), str(folder)]))
-    return subprocess.run([sys.executable, "-m", "otel_agent.cli", *sys.argv[1:], "--no-install"], env=environment, check=False).returncode  # noqa: S603
+    return subprocess.run([sys.executable, "-m", "otel_agent.cli", *sys.argv[1:], "--no-install"], env=environment, check=False).returncode

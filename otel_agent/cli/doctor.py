@@ -78,7 +78,12 @@ def reach(signal: str, settings: Settings, url: str) -> dict[str, Any]:
         return {"exporter": kind}
     parts = urlsplit(url if "//" in url else f"//{url}")
     host, port = parts.hostname or "localhost", parts.port or (443 if parts.scheme == "https" else 80)
-    return {"exporter": kind, "protocol": settings.signal_protocols[signal], "to": f"{parts.scheme or 'http'}://{host}:{port}", "listening": listens(host, port)}
+    return {
+        "exporter": kind,
+        "protocol": settings.signal_protocols[signal],
+        "to": f"{parts.scheme or 'http'}://{host}:{port}",
+        "listening": listens(host, port),
+    }
 
 
 def listens(host: str, port: int) -> bool:
@@ -103,7 +108,9 @@ def problems(report: dict[str, Any], ways: dict[str, dict[str, Any]], leaks: dic
         found.append("no supported SDK is installed; install anthropic or openai")
     found += [f"this version of {name} is not supported; the oldest tested is {setup.OLDEST[name]}" for name in report["failed"]]
     silent = sorted({way["to"] for way in ways.values() if way.get("listening") is False})
-    found += [f"nothing listens on {place}; start a collector or `otel-agent local`, or set OTEL_EXPORTER_OTLP_ENDPOINT" for place in silent]
+    found += [
+        f"nothing listens on {place}; start a collector or `otel-agent local`, or set OTEL_EXPORTER_OTLP_ENDPOINT" for place in silent
+    ]
     return found
 
 
@@ -115,7 +122,9 @@ def lines(found: dict[str, Any]) -> list[str]:
     text += [f"not supported: {name}" for name in found["not_supported"]]
     text += [f"absent in this version, not needed: {place}" for place in found["optional_places_missing"]]
     for signal, way in found["export"].items():
-        state = "" if "to" not in way else f" over {way['protocol']} to {way['to']} ({'listening' if way['listening'] else 'nothing listens'})"
+        state = (
+            "" if "to" not in way else f" over {way['protocol']} to {way['to']} ({'listening' if way['listening'] else 'nothing listens'})"
+        )
         text.append(f"{signal}: {way['exporter']}{state}")
     text.append(f"digests: {found['digests']}")
     text += [f"may emit as well: {name}" for name in found["other_emitters"]]

@@ -21,10 +21,10 @@ def act(arguments: Any) -> int:
 
 def _turns(arguments: Any) -> Any:
     """Turns of the run that was named, as recorded."""
-    from otel_agent.cli.extras import need  # noqa: PLC0415 - a plan needs no store
+    from otel_agent.cli.extras import need
 
     need("local")
-    from otel_agent.cli.runs import store_path  # noqa: PLC0415
-    from otel_agent.local import reader  # noqa: PLC0415
+    from otel_agent.cli.runs import store_path
+    from otel_agent.local import reader
 
     return reader.show(store_path(arguments), arguments.run)

@@ -28,10 +28,10 @@ def add(parsers: Any) -> None:
 def act(arguments: argparse.Namespace) -> int:
     """Run until interrupted."""
     need("local")
-    from otel_agent.local.over_grpc import CannotListen  # noqa: PLC0415 - needs the extra
-    from otel_agent.local.server import serve  # noqa: PLC0415
-    from otel_agent.local.settings import LocalSettings, UnsafeBinding, default_path  # noqa: PLC0415
-    from otel_agent.local.store import StoreError  # noqa: PLC0415
+    from otel_agent.local.over_grpc import CannotListen
+    from otel_agent.local.server import serve
+    from otel_agent.local.settings import LocalSettings, UnsafeBinding, default_path
+    from otel_agent.local.store import StoreError
 
     try:
         settings = LocalSettings(

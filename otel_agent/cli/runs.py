@@ -28,7 +28,7 @@ def add(parsers: Any) -> None:
 
 def store_path(arguments: argparse.Namespace) -> Path:
     """The store that was named, or the usual one."""
-    from otel_agent.local.settings import default_path  # noqa: PLC0415 - needs the extra
+    from otel_agent.local.settings import default_path
 
     return arguments.store or default_path(data_home())
 
@@ -36,8 +36,8 @@ def store_path(arguments: argparse.Namespace) -> Path:
 def list_runs(arguments: argparse.Namespace) -> int:
     """``otel-agent runs``."""
     need("local")
-    from otel_agent.local import reader, render  # noqa: PLC0415 - needs the extra
-    from otel_agent.local.store import StoreError  # noqa: PLC0415
+    from otel_agent.local import reader, render
+    from otel_agent.local.store import StoreError
 
     try:
         found = reader.runs(store_path(arguments), limit=arguments.limit, agent=arguments.agent)
@@ -50,8 +50,8 @@ def list_runs(arguments: argparse.Namespace) -> int:
 def show_run(arguments: argparse.Namespace) -> int:
     """``otel-agent show RUN``."""
     need("local")
-    from otel_agent.local import reader, render  # noqa: PLC0415 - needs the extra
-    from otel_agent.local.store import StoreError  # noqa: PLC0415
+    from otel_agent.local import reader, render
+    from otel_agent.local.store import StoreError
 
     try:
         found = reader.show(store_path(arguments), arguments.run)
@@ -68,7 +68,7 @@ def _print(found: Any, as_json: bool, render: Any) -> None:
     if as_json:
         print(json.dumps(found, indent=2, default=str))
         return
-    from rich.console import Console  # noqa: PLC0415 - needs the extra
+    from rich.console import Console
 
     Console().print(render(found))
 

@@ -41,7 +41,12 @@ class Shop:
     def ask(self, messages: list[Any], *, system: str = SYSTEM) -> Any:
         """One turn on the Messages interface."""
         return self.anthropic.messages.create(
-            model=MODEL, max_tokens=1024, system=system, messages=messages, tools=OFFERED, thinking={"type": "enabled", "budget_tokens": 1024}
+            model=MODEL,
+            max_tokens=1024,
+            system=system,
+            messages=messages,
+            tools=OFFERED,
+            thinking={"type": "enabled", "budget_tokens": 1024},
         )  # type: ignore[call-overload]
 
 
@@ -167,7 +172,7 @@ def edited(shop: Shop) -> None:
 
 def text_protocol(shop: Shop) -> None:
     """An agent that finds its actions in text."""
-    from otel_agent.react import StepParser  # noqa: PLC0415 - only this agent needs it
+    from otel_agent.react import StepParser
 
     parser = StepParser(tools={"search": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}})
     prompt = "Question: how many lamps?"

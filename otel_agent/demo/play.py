@@ -74,7 +74,7 @@ def _act(console: Console, standin: Standin, endpoint: str, protocol: str) -> bo
         OTEL_AGENT_EXIT_TIMEOUT="20",
         ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE="content",
     )
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)  # noqa: S603 - our own program
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with child, Progress(*columns, console=console, transient=False) as progress:
         task = progress.add_task("playing", total=PLANNED)
@@ -112,5 +112,7 @@ def _report(console: Console, options: Options, found: dict[str, Any], proof: Pr
 def _verdict(proof: Proof) -> str:
     searched = f"{proof.read_bytes:,} bytes and {proof.read_cells:,} cells of the store"
     if proof.found:
-        return f"[bold red]{len(proof.found)} of {proof.planted} pieces of thinking text were found[/] in {searched}: {', '.join(proof.found)}"
+        return (
+            f"[bold red]{len(proof.found)} of {proof.planted} pieces of thinking text were found[/] in {searched}: {', '.join(proof.found)}"
+        )
     return f"[bold green]none of the {proof.planted} pieces of thinking text that the model sent is in the store[/] ({searched} searched)"

@@ -40,7 +40,9 @@ class Meters:
             ModelTurn: self._turn, ToolExecution: self._tool, AgentRun: self._run, RunStarted: self._started,
             Retrieval: self._retrieval, Feedback: self._feedback, TextStep: self._step,
         }  # fmt: skip
-        meter.create_observable_counter(semconv.METRIC_OTEL_AGENT_SELF_EVENTS, [_self_events], unit="{event}", description=_brief(semconv.METRIC_OTEL_AGENT_SELF_EVENTS))
+        meter.create_observable_counter(
+            semconv.METRIC_OTEL_AGENT_SELF_EVENTS, [_self_events], unit="{event}", description=_brief(semconv.METRIC_OTEL_AGENT_SELF_EVENTS)
+        )
 
     def record(self, record: Record, attributes: Attributes, context: Context) -> None:
         """Points of one record; ``attributes`` are those of its span and log record, ``context`` gives exemplars their span."""
@@ -81,7 +83,9 @@ class Meters:
         for name, amount, modality in _counts(turn):
             if amount is not None:
                 self._instruments[name].add(amount, text if modality is TEXT else {**inference, **modality}, context)
-        self._instruments[semconv.METRIC_OTEL_AGENT_TURNS].add(1, self._take(attributes, self._attributes[semconv.METRIC_OTEL_AGENT_TURNS]), context)
+        self._instruments[semconv.METRIC_OTEL_AGENT_TURNS].add(
+            1, self._take(attributes, self._attributes[semconv.METRIC_OTEL_AGENT_TURNS]), context
+        )
         self._turn_extras(turn, attributes, context)
         if self._older:
             self._turn_older(turn, inference, failed, context)

@@ -28,10 +28,22 @@ USAGE_FIELDS: Final = (
     "audio_output_tokens", "raw_input_tokens", "raw_output_tokens", "raw_total_tokens", "web_searches",
 )  # fmt: skip
 RESPONSE_FIELDS: Final = (
-    "response_model", "response_id", "request_id", "truncated_by", "effective_level", "response_tier", "provider_dropped_items"
+    "response_model",
+    "response_id",
+    "request_id",
+    "truncated_by",
+    "effective_level",
+    "response_tier",
+    "provider_dropped_items",
 )
 HISTORY_FIELDS: Final = (
-    "message_count", "history_digest", "stable_prefix", "first_changed", "first_changed_role", "prefix_break", "tools_digest"
+    "message_count",
+    "history_digest",
+    "stable_prefix",
+    "first_changed",
+    "first_changed_role",
+    "prefix_break",
+    "tools_digest",
 )
 REPLAY_FIELDS: Final = ("replayed_items", "dropped_items", "edited_items")
 REQUEST_ID_HEADERS: Final = ("request-id", "x-request-id", "x-amzn-requestid")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any
+from typing import Any, Final, Self, get_args
 
 from opentelemetry import context as otel_context
 
@@ -15,6 +15,9 @@ from otel_agent.instrument.runs import attached, begin_values
 from otel_agent.instrument.state import current_run
 from otel_agent.records import Feedback, Retrieval
 from otel_agent.records.closed import FeedbackKind, FeedbackSource
+
+KINDS: Final[tuple[str, ...]] = get_args(FeedbackKind)
+SOURCES: Final[tuple[str, ...]] = get_args(FeedbackSource)
 
 
 def _run_values() -> dict[str, Any]:
@@ -36,8 +39,8 @@ def feedback(
     run neither is needed. ``rating``: 0 (bad) to 1 (good), with kind ``rated``. There is no place for a comment: that is prose.
     Raises ``ValueError`` for a kind or source outside the closed sets, and for a rating outside 0 to 1.
     """
-    if kind not in FeedbackKind.__args__ or source not in FeedbackSource.__args__:
-        raise ValueError(f"feedback kind is one of {', '.join(FeedbackKind.__args__)}; source is user or system")
+    if kind not in KINDS or source not in SOURCES:
+        raise ValueError(f"feedback kind is one of {', '.join(KINDS)}; source is one of {', '.join(SOURCES)}")
     if rating is not None and not 0 <= rating <= 1:
         raise ValueError("feedback rating must be from 0 to 1")
     guard.run("feedback", _feedback, kind, response_id, run_id, rating, source)
@@ -71,7 +74,7 @@ class retrieval:  # noqa: N801 - a context manager, named like one
         self._values["document_count"] = len(given)
         self._values["document_ids"] = tuple(known for item in given[:MAX_ITEMS] if (known := identifier(item)))
 
-    def __enter__(self) -> retrieval:
+    def __enter__(self) -> Self:
         guard.run("retrieval.begin", self._begin)
         return self
 

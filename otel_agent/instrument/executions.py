@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
@@ -125,7 +125,7 @@ class Execution:
             guard.run("tool.finish", self.finish, "denied")
             raise ToolDenied(self._values["tool"], decision.rule_id)
 
-    def __enter__(self) -> Execution:
+    def __enter__(self) -> Self:
         self._attached = attached(self._started.context)
         self._attached.__enter__()
         self._names = _open.get()
@@ -233,9 +233,7 @@ def begin(spec: ToolSpec, validator: Validator, arguments: Mapping[str, Any] | N
     return made
 
 
-def _begin(
-    spec: ToolSpec, validator: Validator, arguments: Mapping[str, Any] | None, call_id: str | None
-) -> Execution | BudgetExceeded:
+def _begin(spec: ToolSpec, validator: Validator, arguments: Mapping[str, Any] | None, call_id: str | None) -> Execution | BudgetExceeded:
     """The budget's exception is handed over as a value, since everything raised in here is ours and is held."""
     try:
         return Execution(spec, validator, arguments, call_id)

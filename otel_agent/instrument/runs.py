@@ -185,7 +185,12 @@ class agent_run:  # noqa: N801 - a context manager and decorator, named like one
         started = made.emitter.begin(AgentRun, run.agent_name, values, parent)
         started.context = otel_context.set_value(RUN_KEY, run, started.context)
         run.context = started.context
-        guard.run("run.started", made.emitter.event, RunStarted(**{**begin_values(run), "agent_version": values["agent_version"]}), started.context)
+        guard.run(
+            "run.started",
+            made.emitter.event,
+            RunStarted(**{**begin_values(run), "agent_version": values["agent_version"]}),
+            started.context,
+        )
         return ActiveRun(made, run, started)
 
     def __enter__(self) -> ActiveRun:
@@ -248,7 +253,9 @@ def _generator(fresh: Callable[[], agent_run], function: Callable[P, Generator[A
     return decorated
 
 
-def _async_generator(fresh: Callable[[], agent_run], function: Callable[P, AsyncGenerator[Any, Any]]) -> Callable[P, AsyncGenerator[Any, Any]]:
+def _async_generator(
+    fresh: Callable[[], agent_run], function: Callable[P, AsyncGenerator[Any, Any]]
+) -> Callable[P, AsyncGenerator[Any, Any]]:
     @wraps(function)
     async def decorated(*args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[Any, Any]:
         active = fresh().begin()

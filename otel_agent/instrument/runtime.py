@@ -91,7 +91,7 @@ _current: Runtime | None = None
 
 def current() -> Runtime:
     """The runtime in force. Before :func:`otel_agent.instrument` it emits to the host's global providers."""
-    global _current
+    global _current  # noqa: PLW0603 - one runtime for the process
     if _current is None:
         _current = make(global_providers(), Settings())
     return _current

@@ -109,7 +109,7 @@ def flush(timeout: float = 5.0) -> bool:
     ``timeout``: seconds for all three together. ``False`` when it was not enough. Providers of the host's are flushed too, as far as
     they can be.
     """
-    from otel_agent.sdk import within  # noqa: PLC0415 - the SDK is loaded only when something is exported
+    from otel_agent.sdk import within
 
     if _owned is not None:
         return bool(_owned.flush(timeout))
@@ -123,21 +123,25 @@ def shutdown(timeout: float = 5.0) -> bool:
 
 
 def _providers(tracer: Any, meter: Any, logger: Any, settings: Settings) -> tuple[Providers, str]:
-    global _owned
+    global _owned  # noqa: PLW0603 - one set of providers for the process
     host = runtime.global_providers()
     tracer, meter, logger = tracer or _real(host.tracer), meter or _real(host.meter), logger or _real(host.logger)
     if settings.sdk_disabled or (tracer and meter and logger):
         return Providers(tracer or host.tracer, meter or host.meter, logger or host.logger), "off" if settings.sdk_disabled else "host"
     if _owned is None:
-        from otel_agent import sdk  # noqa: PLC0415 - a host with its own providers never loads ours
+        from otel_agent import sdk
 
         _owned = sdk.providers(settings, tracer=not tracer, meter=not meter, logger=not logger)
-    return Providers(tracer or _owned.tracer or host.tracer, meter or _owned.meter or host.meter, logger or _owned.logger or host.logger), "own"
+    return Providers(
+        tracer or _owned.tracer or host.tracer, meter or _owned.meter or host.meter, logger or _owned.logger or host.logger
+    ), "own"
 
 
 def _real(provider: Any) -> Any:
     """``provider`` unless it is the API's placeholder."""
-    return None if type(provider).__module__.startswith(("opentelemetry.trace", "opentelemetry.metrics", "opentelemetry._logs")) else provider
+    return (
+        None if type(provider).__module__.startswith(("opentelemetry.trace", "opentelemetry.metrics", "opentelemetry._logs")) else provider
+    )
 
 
 def _want(name: str) -> None:

@@ -79,7 +79,7 @@ def begin(sdk: Sdk, client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     """Begin a call from the arguments of ``request(cast_to, options, ...)``."""
     if not APPLIED[sdk.package].active:  # somebody wrapped ours before it was taken off
         return None
-    options = kwargs.get("options") if "options" in kwargs else args[1]
+    options: Any = kwargs["options"] if "options" in kwargs else args[1]
     body, extra = getattr(options, "json_data", None), getattr(options, "extra_json", None)
     if type(extra) is dict and extra:
         body = {**body, **extra} if type(body) is dict else extra

@@ -167,9 +167,7 @@ class Run:
     def _note_overdraft(self, turns: int, tool_calls: int | None = None) -> BudgetName | None:
         totals = self.totals
         used = totals.tool_calls if tool_calls is None else tool_calls
-        name = overdrawn(
-            self.budget, turns, totals.input_tokens or 0, totals.output_tokens or 0, self.clock() - self.started, used
-        )
+        name = overdrawn(self.budget, turns, totals.input_tokens or 0, totals.output_tokens or 0, self.clock() - self.started, used)
         if name is not None and self.exceeded is None:
             self.exceeded = name
             if callable(self.on_exceed):

@@ -103,8 +103,10 @@ FAILURE_WORDS: Final = frozenset({"error", "failure", "failed"})
 
 
 def returned_failure(result: Any) -> bool:
-    """Whether a protocol marks ``result`` as a failure: MCP's ``isError``, an Anthropic tool result's ``is_error``, a JSON-RPC error
-    reply, a framework result whose ``status`` is a failure. Other values are not interpreted: ``{"success": 0}`` may be an answer.
+    """Whether a protocol marks ``result`` as a failure.
+
+    MCP's ``isError``, an Anthropic tool result's ``is_error``, a JSON-RPC error reply, a framework result whose ``status`` is a failure.
+    Other values are not interpreted: ``{"success": 0}`` may be an answer.
     """
     if type(result) is dict:
         return _failed_mapping(result)

@@ -7,7 +7,8 @@ import inspect
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar, overload
+from types import TracebackType
+from typing import Any, Self, TypeVar, overload
 
 import wrapt
 
@@ -103,7 +104,7 @@ def _spec(name: str, function: Callable[..., Any] | None, options: dict[str, Any
 def _watched(function: Any, name: str | None, options: dict[str, Any]) -> Any:
     if not callable(function):
         raise TypeError(f"a tool must be callable, not {type(function).__name__}")
-    spec, validator = _spec(name or getattr(function, "__name__", type(function).__name__), function, options)
+    spec, validator = _spec(name or str(getattr(function, "__name__", type(function).__name__)), function, options)
     signature = _signature(function)
 
     def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ToolSpec, Validator, Any]:
@@ -166,7 +167,7 @@ class _Deferred:
         self._execution = execution
         self._later = False
 
-    def __enter__(self) -> _Deferred:
+    def __enter__(self) -> Self:
         self._execution.__enter__()
         return self
 
@@ -185,7 +186,7 @@ class _Deferred:
     def _settle(self, future: asyncio.Future[Any]) -> None:
         guard.run("tool.future", settle, self._execution, future)
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._later:
             self._execution.detach()
         else:
@@ -259,7 +260,7 @@ class Ending:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         guard.run("tool.finish", self._execution.close, error)
 
 

@@ -14,9 +14,7 @@ Provider = Literal[
 ]  # fmt: skip
 ProviderSource = Literal["given", "derived", "inferred", "unknown"]
 ModelKind = Literal["snapshot", "alias", "unknown"]
-FinishReason = Literal[
-    "stop", "length", "tool_call", "content_filter", "paused", "compaction", "malformed", "error", "other", "unknown"
-]
+FinishReason = Literal["stop", "length", "tool_call", "content_filter", "paused", "compaction", "malformed", "error", "other", "unknown"]
 TruncatedBy = Literal["token_limit", "context_window"]
 UsageState = Literal["complete", "partial", "missing"]
 StreamEnd = Literal["read", "closed", "abandoned", "failed", "cancelled"]
@@ -33,9 +31,7 @@ PolicyDecision = Literal["allow", "deny", "modify", "needs_approval"]
 Approval = Literal["approved", "rejected", "pending", "not_required"]
 PrincipalKind = Literal["user", "service", "agent"]
 
-EndReason = Literal[
-    "answered", "turn_limit", "token_limit", "deadline", "tool_limit", "error", "cancelled", "handed_off", "waiting"
-]
+EndReason = Literal["answered", "turn_limit", "token_limit", "deadline", "tool_limit", "error", "cancelled", "handed_off", "waiting"]
 Budget = Literal["turns", "input_tokens", "output_tokens", "seconds", "tool_calls"]
 FeedbackKind = Literal["accepted", "edited", "retried", "escalated", "abandoned", "rated"]
 FeedbackSource = Literal["user", "system"]

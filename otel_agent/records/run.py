@@ -13,9 +13,7 @@ class InRun(Record):
     """What ties a record to the run around it. All absent outside a run."""
 
     run_id: Annotated[Identifier | None, Fact("otel_agent.run.id", "Id of the agent run this belongs to.", start=True)] = None
-    turn: Annotated[
-        Count | None, Fact("otel_agent.run.turn", "Number of the model turn within the run, from 1.", start=True)
-    ] = None
+    turn: Annotated[Count | None, Fact("otel_agent.run.turn", "Number of the model turn within the run, from 1.", start=True)] = None
     agent_name: Annotated[ToolName | None, Fact("gen_ai.agent.name", "Name the application gave the agent.", start=True)] = None
     conversation_id: Annotated[
         Identifier | None,
@@ -60,7 +58,10 @@ class AgentRun(InRun):
     reasoning_tokens: Annotated[Count | None, Fact("otel_agent.run.reasoning_tokens", "Reasoning tokens, likewise.")] = None
     resent_tokens: Annotated[
         Count | None,
-        Fact("otel_agent.run.resent_tokens", "Input tokens that an earlier turn of the run had already sent once; absent with fewer than 2 turns."),
+        Fact(
+            "otel_agent.run.resent_tokens",
+            "Input tokens that an earlier turn of the run had already sent once; absent with fewer than 2 turns.",
+        ),
     ] = None
     usage_missing_turns: Annotated[Count, Fact("otel_agent.run.usage_missing_turns", "Turns without a usage report.")] = 0
     prefix_breaks: Annotated[Count, Fact("otel_agent.run.prefix_breaks", "Turns whose request changed what an earlier one had sent.")] = 0

@@ -27,18 +27,18 @@ class ToolExecution(InRun):
         Digest | None, Fact("otel_agent.principal.digest", "Digest of the id of the one on whose behalf it ran.", start=True)
     ] = None
     principal_kind: Annotated[PrincipalKind | None, Fact("otel_agent.principal.kind", "What kind of one.", start=True)] = None
-    arguments_digest: Annotated[
-        Digest | None, Fact("otel_agent.tool.arguments_digest", "Digest of the arguments in canonical form.")
-    ] = None
+    arguments_digest: Annotated[Digest | None, Fact("otel_agent.tool.arguments_digest", "Digest of the arguments in canonical form.")] = (
+        None
+    )
     arguments_size_band: Annotated[
         Count | None, Fact("otel_agent.tool.arguments_size_band", "Bytes of the canonical arguments, rounded up to a power of two.")
     ] = None
     argument_names: Annotated[
         ToolNames | None, Fact("otel_agent.tool.argument_names", "Arguments given that the tool's schema declares, sorted.")
     ] = None
-    argument_digests: Annotated[
-        Digests | None, Fact("otel_agent.tool.argument_digests", "Digest of each of those, in the same order.")
-    ] = None
+    argument_digests: Annotated[Digests | None, Fact("otel_agent.tool.argument_digests", "Digest of each of those, in the same order.")] = (
+        None
+    )
     undeclared_arguments: Annotated[
         Count | None, Fact("otel_agent.tool.undeclared_arguments", "Arguments the schema does not declare; absent without a schema.")
     ] = None
@@ -61,9 +61,9 @@ class ToolExecution(InRun):
         Count | None, Fact("otel_agent.tool.repeat", "How often this run has made this same call, this one included; absent outside a run.")
     ] = None
     consecutive: Annotated[Count | None, Fact("otel_agent.tool.consecutive", "How often in a row.")] = None
-    same_result: Annotated[
-        Count | None, Fact("otel_agent.tool.same_result", "How often in a row the same call gave the same result.")
-    ] = None
+    same_result: Annotated[Count | None, Fact("otel_agent.tool.same_result", "How often in a row the same call gave the same result.")] = (
+        None
+    )
     cycle: Annotated[
         Count | None, Fact("otel_agent.tool.cycle", "Length (2 or 3) of the cycle of calls this one completed again; else absent.")
     ] = None

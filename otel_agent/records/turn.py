@@ -51,15 +51,13 @@ class ModelTurn(InRun):
     operation: Annotated[Operation, Fact("gen_ai.operation.name", "The operation.", start=True)]
     api: Annotated[Api, Fact("otel_agent.api", "Which of the provider's interfaces was called.", start=True)]
     provider: Annotated[Provider, Fact("gen_ai.provider.name", "Who was called, by the client or by the host.", start=True)]
-    provider_source: Annotated[
-        ProviderSource, Fact("otel_agent.provider.source", "How the provider's name was found.", start=True)
-    ]
+    provider_source: Annotated[ProviderSource, Fact("otel_agent.provider.source", "How the provider's name was found.", start=True)]
     server_address: Annotated[Host | None, Fact("server.address", "Host of the endpoint.", start=True)] = None
     server_port: Annotated[Count | None, Fact("server.port", "Port of the endpoint.", start=True)] = None
     request_model: Annotated[ModelName | None, Fact("gen_ai.request.model", "Model exactly as asked for.", start=True)] = None
-    model_kind: Annotated[
-        ModelKind, Fact("otel_agent.request.model_kind", "Whether the name asked for pins a snapshot.", start=True)
-    ] = "unknown"
+    model_kind: Annotated[ModelKind, Fact("otel_agent.request.model_kind", "Whether the name asked for pins a snapshot.", start=True)] = (
+        "unknown"
+    )
     stream: Annotated[Flag | None, Fact("gen_ai.request.stream", "True for a streamed call, else absent.", start=True)] = None
     max_tokens: Annotated[Count | None, Fact("gen_ai.request.max_tokens", "Cap on output tokens.", start=True)] = None
     choice_count: Annotated[Count | None, Fact("gen_ai.request.choice.count", "Choices asked for, when not 1.", start=True)] = None
@@ -96,9 +94,7 @@ class ModelTurn(InRun):
     first_changed: Annotated[
         Count | None, Fact("otel_agent.history.first_changed", "Index of the first message of the previous request that changed.")
     ] = None
-    first_changed_role: Annotated[
-        MessageRole | None, Fact("otel_agent.history.first_changed_role", "Role of that message.")
-    ] = None
+    first_changed_role: Annotated[MessageRole | None, Fact("otel_agent.history.first_changed_role", "Role of that message.")] = None
     prefix_break: Annotated[
         PrefixBreak | None, Fact("otel_agent.history.prefix_break", "What broke the cacheable prefix; absent when nothing did.")
     ] = None
@@ -115,9 +111,7 @@ class ModelTurn(InRun):
     response_model: Annotated[ModelName | None, Fact("gen_ai.response.model", "Model that answered, as returned.")] = None
     response_id: Annotated[Identifier | None, Fact("gen_ai.response.id", "Id of the response.")] = None
     request_id: Annotated[Identifier | None, Fact("otel_agent.response.request_id", "Provider's request id, for support.")] = None
-    finish_reasons: Annotated[
-        Words | None, Fact("gen_ai.response.finish_reasons", "Normal finish reason of each choice, in order.")
-    ] = None
+    finish_reasons: Annotated[Words | None, Fact("gen_ai.response.finish_reasons", "Normal finish reason of each choice, in order.")] = None
     finish_reasons_raw: Annotated[
         Words | None, Fact("otel_agent.response.finish_reasons_raw", "The same as the provider spelled them.")
     ] = None
@@ -144,9 +138,9 @@ class ModelTurn(InRun):
     visible_blocks: Annotated[Count | None, Fact("otel_agent.response.visible_blocks", "Blocks a person sees.")] = None
     action_blocks: Annotated[Count | None, Fact("otel_agent.response.action_blocks", "Tool call blocks.")] = None
     result_blocks: Annotated[Count | None, Fact("otel_agent.response.result_blocks", "Results of tools run by the provider.")] = None
-    deliberation_blocks: Annotated[
-        Count | None, Fact("otel_agent.response.deliberation_blocks", "Reasoning blocks, counted by type.")
-    ] = None
+    deliberation_blocks: Annotated[Count | None, Fact("otel_agent.response.deliberation_blocks", "Reasoning blocks, counted by type.")] = (
+        None
+    )
     unknown_blocks: Annotated[Count | None, Fact("otel_agent.response.unknown_blocks", "Blocks of a type we do not know.")] = None
     answer_digest: Annotated[Digest | None, Fact("otel_agent.response.answer_digest", "Digest of the visible text.")] = None
     answer_size_band: Annotated[
@@ -162,20 +156,12 @@ class ModelTurn(InRun):
     cache_write_tokens: Annotated[
         Count | None, Fact("gen_ai.usage.cache_write.input_tokens", "Input tokens written to the provider's cache.")
     ] = None
-    reasoning_tokens: Annotated[
-        Count | None, Fact("gen_ai.usage.reasoning.output_tokens", "Output tokens spent on reasoning.")
-    ] = None
+    reasoning_tokens: Annotated[Count | None, Fact("gen_ai.usage.reasoning.output_tokens", "Output tokens spent on reasoning.")] = None
     audio_input_tokens: Annotated[Count | None, Fact("gen_ai.usage.audio.input_tokens", "Audio input tokens.")] = None
     audio_output_tokens: Annotated[Count | None, Fact("gen_ai.usage.audio.output_tokens", "Audio output tokens.")] = None
-    raw_input_tokens: Annotated[
-        Count | None, Fact("otel_agent.usage.raw_input_tokens", "Input count as the provider sent it.")
-    ] = None
-    raw_output_tokens: Annotated[
-        Count | None, Fact("otel_agent.usage.raw_output_tokens", "Output count as the provider sent it.")
-    ] = None
-    raw_total_tokens: Annotated[
-        Count | None, Fact("otel_agent.usage.raw_total_tokens", "Total as the provider sent it.")
-    ] = None
+    raw_input_tokens: Annotated[Count | None, Fact("otel_agent.usage.raw_input_tokens", "Input count as the provider sent it.")] = None
+    raw_output_tokens: Annotated[Count | None, Fact("otel_agent.usage.raw_output_tokens", "Output count as the provider sent it.")] = None
+    raw_total_tokens: Annotated[Count | None, Fact("otel_agent.usage.raw_total_tokens", "Total as the provider sent it.")] = None
     web_searches: Annotated[Count | None, Fact("otel_agent.usage.web_search_requests", "Searches the provider billed.")] = None
     usage_state: Annotated[
         UsageState, Fact("otel_agent.usage.state", "complete: input and output known; partial: one of them; missing: neither.")

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from otel_agent import guard, tally
-from otel_agent.instrument.runtime import Providers
 from otel_agent.instrument.setup import instrument, uninstrument
 from otel_agent.sdk import Memory
 from otel_agent.settings import Settings
@@ -60,7 +59,7 @@ class Capture:
         """Sum of a counter, or count of a histogram, over the points whose labels (dots written ``__``) match."""
         wanted = {name.replace("__", "."): value for name, value in labels.items()}
         return sum(
-            point.get("value", point.get("count", 0))
+            float(point.get("value", point.get("count", 0)))
             for point in self.points(metric)
             if all(point["attributes"].get(name) == value for name, value in wanted.items())
         )
@@ -73,16 +72,12 @@ class Capture:
         data = self._memory.metrics()
         if data is None:
             return []
-        return [
-            metric for resource in data.resource_metrics for scope in resource.scope_metrics for metric in scope.metrics
-        ]
+        return [metric for resource in data.resource_metrics for scope in resource.scope_metrics for metric in scope.metrics]
 
     def everything(self) -> str:
         """All that was emitted, as one text to search in."""
         data = self._memory.metrics()
-        return json.dumps(
-            [self.spans, self.records, None if data is None else data.to_json()], default=str, ensure_ascii=False
-        )
+        return json.dumps([self.spans, self.records, None if data is None else data.to_json()], default=str, ensure_ascii=False)
 
     def clear(self) -> None:
         """Forget spans and records; metrics stay, being cumulative."""
@@ -130,9 +125,7 @@ def _point(point: Any) -> dict[str, Any]:
     if hasattr(point, "value"):
         made["value"] = point.value
     else:
-        made.update(
-            count=point.count, sum=point.sum, bounds=list(point.explicit_bounds), counts=list(point.bucket_counts)
-        )
+        made.update(count=point.count, sum=point.sum, bounds=list(point.explicit_bounds), counts=list(point.bucket_counts))
     return made
 
 

@@ -13,7 +13,13 @@ from tests.benchmarks import call_cost
 def against_floor(name: str, seen: dict[str, float], size: str) -> dict[str, Any]:
     """One line of the table."""
     ours = seen["observed"] - seen["bare"]
-    return {"what": name, "ours_us": round(ours, 1), "floor_us": round(seen["floor"], 1), "ratio": round(ours / seen["floor"], 3), "emits": size}
+    return {
+        "what": name,
+        "ours_us": round(ours, 1),
+        "floor_us": round(seen["floor"], 1),
+        "ratio": round(ours / seen["floor"], 3),
+        "emits": size,
+    }
 
 
 def gather() -> dict[str, Any]:
@@ -58,7 +64,7 @@ def main() -> int:
     else:
         show(found)
     if not arguments.without_ingest:
-        from tests.benchmarks import local_ingest  # noqa: PLC0415
+        from tests.benchmarks import local_ingest
 
         local_ingest.main()
     return 0

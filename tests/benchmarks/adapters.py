@@ -1,6 +1,6 @@
 """What the adapters cost: microseconds a call and a chunk, over the SDKs' own objects and over parsed JSON.
 
-    python tests/benchmarks/adapters.py
+python tests/benchmarks/adapters.py
 """
 
 from __future__ import annotations

@@ -80,14 +80,26 @@ def message(at: int) -> dict[str, Any]:
     """A message of a tool loop."""
     if at % 2 == 0:
         return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"tu_{at - 1}", "content": f"row {at} " * 30}]}
-    blocks = [{"type": "text", "text": f"step {at}"}, {"type": "tool_use", "id": f"tu_{at}", "name": "find_order", "input": {"order": f"A-{at}"}}]
+    blocks = [
+        {"type": "text", "text": f"step {at}"},
+        {"type": "tool_use", "id": f"tu_{at}", "name": "find_order", "input": {"order": f"A-{at}"}},
+    ]
     return {"role": "assistant", "content": blocks}
 
 
 def events(chunks: int) -> list[Any]:
     """A stream of ``chunks`` text deltas, as the SDK's own objects."""
     usage = {"input_tokens": 2000, "output_tokens": 1, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
-    opening = {"id": "msg_01", "type": "message", "role": "assistant", "model": "claude-sonnet-4-6", "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+    opening = {
+        "id": "msg_01",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-sonnet-4-6",
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": usage,
+    }
     raw = [
         {"type": "message_start", "message": opening},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
