@@ -16,7 +16,8 @@ def add(parsers: Any) -> None:
     verb = parsers.add_parser(
         "local",
         help="receive OTLP (gRPC and HTTP) into a DuckDB file",
-        description="One process that receives OTLP and answers once the rows are on disk. Loopback only, unless OTEL_AGENT_LOCAL_TOKEN holds a token.",
+        description="One process that receives OTLP and answers once the rows are on disk. "
+        "Loopback only, unless OTEL_AGENT_LOCAL_TOKEN holds a token.",
     )
     verb.add_argument("--store", type=Path, help="the file (default: in the user's data folder)")
     verb.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")

@@ -24,7 +24,7 @@ class Capture:
 
     @property
     def spans(self) -> list[dict[str, Any]]:
-        """Finished spans: ``name``, ``kind``, ``status``, ``attributes``, ``span_id``, ``parent_id``, ``trace_id``, ``events``, ``scope``."""
+        """Finished spans: ``name``, ``kind``, ``status``, ``attributes``, ``events``, ``scope``, and the ids of span, parent and trace."""
         return [_span(span) for span in self._memory.spans()]
 
     @property

@@ -6,7 +6,7 @@ import gc
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import anthropic
 from anthropic._base_client import SyncAPIClient
@@ -124,7 +124,7 @@ class Rig:
 
         self._bare: Any = request
 
-    def __enter__(self) -> Rig:
+    def __enter__(self) -> Self:
         SyncAPIClient.request = self._bare
         otel_agent.instrument(
             self.providers.tracer, self.providers.meter, self.providers.logger, settings=otel_agent.Settings(digest_key=TEST_KEY)
