@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from otel_agent.protocol import Blocks, Phase
 from otel_agent.tally import tally
+
+_UNKNOWN: Final = len(Phase)
 
 
 def counted(kinds: list[Phase | None]) -> Blocks:
@@ -11,13 +15,15 @@ def counted(kinds: list[Phase | None]) -> Blocks:
 
     A visible block is counted like any other, so leave out those without text: "empty" must mean that nobody saw anything.
     """
-    unknown = kinds.count(None)
-    if unknown:
-        tally("unknown", "block", unknown)
+    totals = [0] * (len(Phase) + 1)
+    for kind in kinds:
+        totals[_UNKNOWN if kind is None else kind] += 1
+    if totals[_UNKNOWN]:
+        tally("unknown", "block", totals[_UNKNOWN])
     return Blocks(
-        visible=kinds.count(Phase.VISIBLE),
-        action=kinds.count(Phase.ACTION),
-        result=kinds.count(Phase.RESULT),
-        deliberation=kinds.count(Phase.DELIBERATION),
-        unknown=unknown,
+        visible=totals[Phase.VISIBLE],
+        action=totals[Phase.ACTION],
+        result=totals[Phase.RESULT],
+        deliberation=totals[Phase.DELIBERATION],
+        unknown=totals[_UNKNOWN],
     )

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from otel_agent.adapters import offers
+from otel_agent.adapters.members import member
 from otel_agent.fields import OTHER, dig, get, identifier, items
 from otel_agent.protocol import ToolCall
 
@@ -17,17 +18,17 @@ class Calls:
     name and id in each piece.
     """
 
-    __slots__ = ("_open", "hosted", "made")
+    __slots__ = ("_executed", "_open", "made")
 
     def __init__(self) -> None:
         self.made: list[ToolCall] = []
-        self.hosted = 0
+        self._executed: set[int] = set()
         self._open: dict[int, ToolCall] = {}
 
     @property
     def count(self) -> int:
         """Calls of the application's tools and of those the server ran itself (Groq)."""
-        return len(self.made) + self.hosted
+        return len(self.made) + len(self._executed)
 
     def read(self, message: Any, offered: Collection[str] | None) -> bool:
         """Take the calls of a message or a piece of one; whether there were any."""
@@ -37,7 +38,11 @@ class Calls:
         legacy = get(message, "function_call")
         if legacy is not None:
             self._take({"function": legacy}, -1, offered)
-        return bool(pieces) or legacy is not None
+        executed = items(member(message, "executed_tools"))
+        for position, tool in enumerate(executed):
+            index = get(tool, "index")
+            self._executed.add(index if type(index) is int else position)
+        return bool(pieces or executed) or legacy is not None
 
     def _take(self, piece: Any, position: int, offered: Collection[str] | None) -> None:
         index = get(piece, "index")

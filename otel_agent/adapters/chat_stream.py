@@ -6,7 +6,7 @@ name and never read, so a server that sends such a member as null beside an answ
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from otel_agent.adapters import chat_calls, errors, finish, usage
 from otel_agent.adapters.blocks import counted
@@ -49,8 +49,12 @@ class _Choice:
 
     def kinds(self) -> list[Phase | None]:
         """Its blocks by kind."""
-        flags = ((self.spoken, Phase.VISIBLE), (self.deliberated, Phase.DELIBERATION))
-        return [*(kind for flag, kind in flags if flag), *self.parts, *([Phase.ACTION] * self.calls.count)]
+        kinds = [*self.parts, *[Phase.ACTION] * self.calls.count]
+        if self.spoken:
+            kinds.append(Phase.VISIBLE)
+        if self.deliberated:
+            kinds.append(Phase.DELIBERATION)
+        return kinds
 
 
 class ChatStream:
@@ -79,7 +83,7 @@ class ChatStream:
             choices, counts = getattr(event, "choices", None), getattr(event, "usage", None)
         phase, self._closing = Phase.SILENT, not choices
         for position, choice in enumerate(items(choices)):
-            phase = self.read_choice(choice, get(choice, "delta"), position, whole=False) or phase
+            phase = self.read_choice(choice, "delta", position) or phase
         if counts is not None or self._closing:
             self.read_tail(event)
         return phase
@@ -108,9 +112,15 @@ class ChatStream:
         if get(vendor, "error") is not None:
             self._error = errors.reported(get(vendor, "error"))
 
-    def read_choice(self, source: Any, message: Any, position: int, *, whole: bool) -> Phase:
-        """One choice, whole or a piece of it."""
-        index, reason, content = get(source, "index"), get(source, "finish_reason"), get(message, "content")
+    def read_choice(self, source: Any, holder: Literal["message", "delta"], position: int) -> Phase:
+        """One choice, whole (with a ``message``) or a piece of it (with a ``delta``)."""
+        # Spelled out for both forms, since it runs for every chunk.
+        if isinstance(source, dict):
+            index, reason, message = source.get("index"), source.get("finish_reason"), source.get(holder)
+        else:
+            index, reason, message = getattr(source, "index", None), getattr(source, "finish_reason", None), getattr(source, holder, None)
+        content = message.get("content") if isinstance(message, dict) else getattr(message, "content", None)
+        whole = holder == "message"
         place = index if type(index) is int else position
         choice = self._choices.get(place) or self._choices.setdefault(place, _Choice())
         if reason is not None:
@@ -189,6 +199,8 @@ class ChatStream:
 
     def _reasons(self, found: list[_Choice | None]) -> tuple[FinishReason, ...]:
         """One per choice asked for. Where no choice came at all, nothing is known of any; beside others, a missing one failed."""
-        missing: FinishReason = "error" if self._choices else "unknown"
-        reasons: list[FinishReason] = [missing if choice is None else choice.normal() for choice in found]
-        return tuple("error" if self._error else reason for reason in reasons)
+        failed: FinishReason = "error"
+        if self._error is not None:
+            return (failed,) * len(found)
+        missing: FinishReason = failed if self._choices else "unknown"
+        return tuple([missing if choice is None else choice.normal() for choice in found])

@@ -84,7 +84,7 @@ def read(body: dict[str, Any]) -> Effort:
     found: dict[str, Any] = {}
     for name, path, rows in ROOTS:
         if name in body:
-            _read_rows(found, dig(body[name], *path), rows)
+            _read_rows(found, dig(body[name], *path) if path else body[name], rows)
     return Effort(found.get("level"), found.get("budget"), found.get("mode")) if found else _UNSET
 
 

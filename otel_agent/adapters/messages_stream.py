@@ -80,7 +80,7 @@ class MessagesStream:
         if phase is None:
             phase = self._unannounced(place, event)
         if phase is Phase.VISIBLE:
-            delta = get(event, "delta")
+            delta = event.get("delta") if isinstance(event, dict) else getattr(event, "delta", None)
             if get(delta, "type") == "text_delta":
                 self._speak(place, get(delta, "text"))
         return phase

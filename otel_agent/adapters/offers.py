@@ -43,7 +43,7 @@ def read(tools: Any, naming: Naming) -> Offer | None:
     if type(tools) not in (list, tuple):
         return None
     given = [naming(tool) for tool in (_leaves(tools) if naming is responses_name else tools)]
-    return _offer(tuple(name if type(name) is str else None for name in given))
+    return _offer(tuple([name if type(name) is str else None for name in given]))
 
 
 @lru_cache(maxsize=256)

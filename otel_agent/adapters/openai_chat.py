@@ -66,7 +66,7 @@ def read_response(response: Any, request: RequestFacts, answer: Answer | None) -
     stream.read_head(response)
     stream.read_tail(response)
     for position, choice in enumerate(items(get(response, "choices"))):
-        stream.read_choice(choice, get(choice, "message"), position, whole=True)
+        stream.read_choice(choice, "message", position)
     facts = stream.finish()
     facts.request_id = identifier(get(response, "_request_id"))
     return facts

@@ -94,9 +94,9 @@ def gather_compaction(into: Tally, usage: Any) -> None:
 
 def _take(into: Tally, source: Any, rows: Rows) -> None:
     for name, word in rows:
-        value = source.get(name) if isinstance(source, dict) else getattr(source, name, None)
-        if value is not None and (value := count(value)) is not None:
-            into[word] = value
+        value = member(source, name)
+        if value is not None and (number := count(value)) is not None:
+            into[word] = number
 
 
 def inclusive_form(seen: Tally) -> Usage:

@@ -30,13 +30,21 @@ def _anthropic(kind: str, status: int, error: Any) -> BaseException:
 
 
 CASES: list[tuple[str, BaseException, tuple[str, int | None, str | None]]] = [
-    ("messages", _anthropic("RateLimitError", 429, {"type": "rate_limit_error", "message": "CANARY"}), ("rate_limit_error", 429, "req_123")),
+    ("messages", _anthropic("RateLimitError", 429, {"type": "rate_limit_error"}), ("rate_limit_error", 429, "req_123")),
     ("messages", _anthropic("APIStatusError", 200, {"type": "overloaded_error"}), ("overloaded_error", 200, "req_123")),
     ("messages", _anthropic("BadRequestError", 400, {"type": "the prompt CANARY was bad"}), ("BadRequestError", 400, "req_123")),
     ("messages", _anthropic("BadRequestError", 400, "CANARY"), ("BadRequestError", 400, "req_123")),
-    ("chat_completions", _status(openai, "BadRequestError", 400, {"code": "context_length_exceeded", "type": "invalid_request_error"}), ("context_length_exceeded", 400, "req_123")),
-    ("chat_completions", _status(openai, "BadRequestError", 400, {"code": "CANARY", "type": "invalid_request_error"}), ("invalid_request_error", 400, "req_123")),
-    ("responses", _status(openai, "InternalServerError", 503, {"code": 503, "message": "CANARY"}), ("InternalServerError", 503, "req_123")),
+    (
+        "chat_completions",
+        _status(openai, "BadRequestError", 400, {"code": "context_length_exceeded", "type": "invalid_request_error"}),
+        ("context_length_exceeded", 400, "req_123"),
+    ),
+    (
+        "chat_completions",
+        _status(openai, "BadRequestError", 400, {"code": "CANARY", "type": "invalid_request_error"}),
+        ("invalid_request_error", 400, "req_123"),
+    ),
+    ("responses", _status(openai, "InternalServerError", 503, {"code": 503}), ("InternalServerError", 503, "req_123")),
     ("responses", openai.APITimeoutError(request=REQUEST), ("APITimeoutError", None, None)),
     ("responses", openai.APIConnectionError(request=REQUEST), ("APIConnectionError", None, None)),
     ("responses", openai.APIError("CANARY", REQUEST, body={"code": "server_error"}), ("server_error", None, None)),
@@ -44,7 +52,7 @@ CASES: list[tuple[str, BaseException, tuple[str, int | None, str | None]]] = [
     ("completions", KeyboardInterrupt(), ("KeyboardInterrupt", None, None)),
     ("messages", GeneratorExit(), ("GeneratorExit", None, None)),
     ("messages", ValueError("CANARY"), ("ValueError", None, None)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("api", "error", "expected"), CASES, ids=lambda value: type(value).__name__)

@@ -18,11 +18,7 @@ from otel_agent.adapters import ADAPTERS
 from otel_agent.protocol import Phase
 from otel_agent.records.closed import Api
 
-ALL = [
-    pytest.param(recording, id=f"{recording.id}-{form}")
-    for whole in recordings(*ADAPTERS)
-    for form, recording in forms(whole)
-]
+ALL = [pytest.param(recording, id=f"{recording.id}-{form}") for whole in recordings(*ADAPTERS) for form, recording in forms(whole)]
 
 
 @pytest.mark.parametrize("recording", ALL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import httpx2
 import pytest
@@ -72,8 +72,6 @@ def test_an_unknown_reason_is_counted(tallied: Callable[[], list[str]]) -> None:
 
 def test_worst_first_holds_every_reason() -> None:
     """Each normal reason has its place in the rule."""
-    from typing import get_args
-
     assert sorted(get_args(FinishReason)) == sorted(finish.WORST_FIRST)
 
 

@@ -13,6 +13,7 @@ import pytest
 from recordings import Recording, flat, read, recordings
 
 from otel_agent.adapters import ADAPTERS, anthropic_messages
+from otel_agent.fields import get
 from otel_agent.protocol import Phase
 
 NEVER: Final = frozenset({
@@ -187,9 +188,9 @@ def test_a_mutant_of_the_chat_adapter_trips(kind: type, name: str, monkeypatch: 
     module: ModuleType = __import__("otel_agent.adapters.chat_stream", fromlist=["ChatStream"])
     original = module.ChatStream.read_choice
 
-    def read_choice(self: Any, source: Any, message: Any, position: int, *, whole: bool) -> Phase:
-        _Bad(name).spoil(message)
-        return original(self, source, message, position, whole=whole)
+    def read_choice(self: Any, source: Any, holder: str, position: int) -> Phase:
+        _Bad(name).spoil(get(source, holder))
+        return original(self, source, holder, position)
 
     monkeypatch.setattr(module.ChatStream, "read_choice", read_choice)
     recording = next(each for each in recordings("chat_completions") if each.name == "openrouter/reasoning_details")
