@@ -198,18 +198,16 @@ def _hashable(value: Any) -> Any:
 def _open_steps(items: Sequence[Any], steps: dict[str, Step]) -> Iterable[tuple[Step, list[Seal]]]:
     """The last steps of the open loop, each with the seals of what the request has in its place, found walking back from the end.
 
-    A caller may put each result right after its call, so that a step lies in several pieces.
+    A caller may put each result right after its call, so that a step lies in several pieces. The walk ends at a turn that was not
+    remembered, so that its cost does not grow with the history.
     """
     open_steps: dict[int, tuple[Step, list[Seal]]] = {}
-    for looked, turn in enumerate(_turns_backwards(items)):
+    for turn in _turns_backwards(items):
         found = [*_seals(turn)]
         due = next((steps[each.id] for each in found if each.kind == CALL and each.id in steps), None)
-        if due is not None and id(due) in open_steps:
-            open_steps[id(due)][1][:0] = found
-        elif len(open_steps) == LOOK_BACK or looked == MAX_STEPS:
+        if due is None or (id(due) not in open_steps and len(open_steps) == LOOK_BACK):
             break
-        elif due is not None:
-            open_steps[id(due)] = (due, found)
+        open_steps.setdefault(id(due), (due, []))[1][:0] = found
     return open_steps.values()
 
 
