@@ -79,7 +79,7 @@ WHOLE: Final[dict[tuple[str, str], Build]] = {
     ("messages", "beta"): _anthropic(beta.BetaMessage),
     ("chat_completions", "stable"): _openai(chat.ChatCompletion),
     ("responses", "stable"): _openai(responses.Response),
-    ("responses", "compacted"): _openai(responses.CompactedResponse),
+    ("responses", "compacted"): _openai(getattr(responses, "CompactedResponse", responses.Response)),  # newer SDKs only
     ("completions", "stable"): _openai(openai_types.Completion),
     ("embeddings", "stable"): _openai(openai_types.CreateEmbeddingResponse),
 }
