@@ -21,7 +21,7 @@ from otel_agent.instrument.runtime import Providers
 from otel_agent.instrument.stainless import APPLIED, SDKS, patches
 from otel_agent.settings import Settings, from_env
 
-OLDEST: Final = {"anthropic": "0.51.0", "openai": "1.66.0"}
+OLDEST: Final = {"anthropic": "0.51.0", "openai": "1.66.2"}
 """Oldest tested version of each SDK."""
 
 
