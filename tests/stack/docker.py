@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import subprocess
@@ -55,9 +56,13 @@ def addresses() -> Stack:
 
 @contextmanager
 def docker_stack() -> Iterator[Stack]:
-    """Bring the compose file up, wait for its health checks, and take it down with its volumes."""
+    """Bring the compose file up under a name of its own, wait for its health checks, take it down with its volumes.
+
+    The name keeps a stack that runs on this host apart: its ports would collide, and its volumes are not ours to remove.
+    """
     from testcontainers.compose import DockerCompose
 
     make_password()
+    os.environ["COMPOSE_PROJECT_NAME"] = "otel-agent-test"
     with DockerCompose(str(ROOT), wait=True, keep_volumes=False):
         yield addresses()
