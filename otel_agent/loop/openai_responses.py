@@ -1,0 +1,54 @@
+"""OpenAI Responses for the loop, the conversation held here and not at the provider."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from otel_agent.instrument.tools import mapping_of
+from otel_agent.loop.turns import Call, Declared, Result, Turn
+
+
+class OpenAIResponses:
+    """``client``: an ``openai.OpenAI``. ``options``: of ``responses.create``, such as model."""
+
+    def __init__(self, client: Any, **options: Any) -> None:
+        self._create = client.responses.create
+        self._options = {"store": False, "include": ["reasoning.encrypted_content"], **options}
+
+    def opening(self, task: str) -> list[Any]:
+        """The task as the user's message."""
+        return [{"role": "user", "content": task}]
+
+    def ask(self, transcript: list[Any], tools: Sequence[Declared]) -> Turn:
+        """One request. All output items go back as the objects that came, sealed reasoning before its call."""
+        offered = [
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+                "strict": False,
+            }
+            for tool in tools
+        ]
+        reply = self._create(input=transcript, tools=offered, **self._options)
+        usage = reply.usage
+        return Turn(
+            items=list(reply.output),
+            text=reply.output_text,
+            calls=[
+                Call(item.call_id, item.name, mapping_of(item.arguments or "{}"))
+                for item in reply.output
+                if item.type == "function_call"
+            ],
+            input_tokens=usage.input_tokens if usage else 0,
+            output_tokens=usage.output_tokens if usage else 0,
+            cut_off=getattr(reply.incomplete_details, "reason", None) == "max_output_tokens",
+        )
+
+    def answers(self, results: Sequence[Result]) -> list[Any]:
+        """One item for each result."""
+        return [
+            {"type": "function_call_output", "call_id": result.call_id, "output": result.text} for result in results
+        ]
