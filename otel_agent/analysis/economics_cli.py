@@ -21,7 +21,7 @@ RunsReader = Callable[[argparse.Namespace], Mapping[str, Any] | None]
 HELP = "tokens and money of a run: read off a recorded one, or planned from --prefix, --growth and --turns"
 
 
-class _Refused(Exception):  # noqa: N818 - an answer of this module to itself
+class _Refused(Exception):
     """A question that cannot be answered; ``text`` says why."""
 
     def __init__(self, text: str) -> None:
