@@ -35,6 +35,8 @@ def _run(options: Options) -> None:
         try:
             threading.Event().wait()
         except KeyboardInterrupt:
+            for further in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(further, signal.SIG_IGN)  # a second one would leave servers behind
             print("stopping", flush=True)
 
 

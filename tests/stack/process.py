@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -22,6 +23,12 @@ def free_ports(count: int) -> list[int]:
         for each in sockets:
             each.bind(("127.0.0.1", 0))
         return [each.getsockname()[1] for each in sockets]
+
+
+def tied() -> list[str]:
+    """What to put before a command so that the server ends with us, even when we are killed; nothing where that is not to be had."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "TERM"] if setpriv else []
 
 
 @dataclass
@@ -45,7 +52,7 @@ class Process:
         """Start and wait until it is healthy; a server that ends early fails at once, with the end of its log."""
         with self.log.open("ab") as log:
             self._running = subprocess.Popen(
-                list(self.command),
+                [*tied(), *self.command],
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
