@@ -27,6 +27,7 @@ check: $(VENV)/.ready ## Lint, types, import contracts, generated files
 generate: $(VENV)/.ready ## Write schema/, dashboards/ and the guards from the records
 	$(BIN)/python -m schema.generate
 	$(BIN)/python -m dashboards.build
+	$(BIN)/python collector/generate_contrib.py schema/allowlist.json collector/contrib/guard.yaml
 
 bench: $(VENV)/.ready ## Print what observation costs, as ratios
 	$(BIN)/python -m tests.benchmarks $(ARGS)
@@ -37,11 +38,13 @@ fuzz: $(VENV)/.ready ## 100,000 generated responses and streams per adapter
 stack-native: $(VENV)/.ready ## Build the servers from Go modules (once) and run them on loopback
 	$(BIN)/python -m tests.stack up
 
-stack: collector/compose/grafana-password ## Bring up the whole stack with Docker
+stack: collector/compose/secrets/grafana-password ## Bring up the whole stack with Docker
 	docker compose up -d --wait
 
-collector/compose/grafana-password:
-	@umask 077 && $(or $(PYTHON),python3) -c 'import secrets; print(secrets.token_urlsafe(24))' > $@
+collector/compose/secrets/grafana-password:
+	@mkdir -p -m 700 $(@D)
+	@$(or $(PYTHON),python3) -c 'import secrets; print(secrets.token_urlsafe(24))' > $@
+	@chmod 644 $@ # the folder is closed to others; the server in the container has a user id of its own
 
 test-stack: $(VENV)/.ready ## End-to-end tests on the real servers: native, and Docker where it answers
 	$(PYTEST) -m stack tests/stack tests/dashboards $(ARGS)

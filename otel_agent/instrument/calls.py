@@ -114,6 +114,8 @@ class Call:
     def _request_values(self, client: Any) -> dict[str, Any]:
         facts = self.facts
         values: dict[str, Any] = {name: getattr(facts, name) for name in REQUEST_FIELDS}
+        if facts.tool_names is not None:
+            values["tool_names"] = facts.tool_names[:MAX_ITEMS]
         where = endpoint_of(client)
         if where.provider == "unknown" and (maker := MAKERS.get(self.adapter.api)) is not None:
             where = where._replace(provider=maker, source="inferred")
