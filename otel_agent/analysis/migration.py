@@ -18,7 +18,7 @@ from otel_agent.analysis.resend import text_resent
 from otel_agent.analysis.rows import Row, share, steps_of, tools_of, total, turns_of
 
 BYTES_PER_TOKEN: Final = 4
-ESTIMATED: Final = "estimated: size bands of bytes, 4 bytes a token; a band is up to twice the text"
+ESTIMATED: Final = "estimated: 4 bytes a token, from size bands (up to twice the text, 64 bytes at the least)"
 EXACT: Final = "exact: token counts given by the caller"
 TEXT: Final = "text"
 TYPED: Final = "typed"
