@@ -118,7 +118,10 @@ ALERTS: Final = (
     ),
     Alert(
         "calls_in_a_row", "AgentSameCallInARow", RUN,
-        Share(Amount((s.METRIC_OTEL_AGENT_RUN_MAX_REPEAT,), part="count", above=True), Amount((s.METRIC_OTEL_AGENT_RUN_MAX_REPEAT,), part="count")),
+        Share(
+            Amount((s.METRIC_OTEL_AGENT_RUN_MAX_REPEAT,), part="count", above=True),
+            Amount((s.METRIC_OTEL_AGENT_RUN_MAX_REPEAT,), part="count"),
+        ),
         says="{value} of the runs of {where} made the same call more than {edge} times in a row in the last {window}.",
         act="Open such a run on the Run board, see which call is stuck, and stop the run after a few identical calls.",
         panel="quality/calls_in_a_row",
@@ -126,7 +129,8 @@ ALERTS: Final = (
     Alert(
         "cycles", "AgentCallsCycle", RUN, Tally(Amount((s.METRIC_OTEL_AGENT_TOOL_CYCLES,))),
         says="Runs of {where} went round the same two or three calls {value} times in the last {window}.",
-        act="Open the run on the Run board and read the two or three calls: usually each one undoes or re-asks the other; change one of them.",
+        act="Open the run on the Run board and read the two or three calls: usually each one undoes or re-asks the other; change one of "
+        "them.",
         panel="quality/cycles",
     ),
     # Tools
@@ -141,7 +145,8 @@ ALERTS: Final = (
     Alert(
         "conflicting_writes", "AgentWritesConflict", TOOL, Tally(Amount((s.METRIC_OTEL_AGENT_CONFLICTING_WRITES,))),
         says="{value} writes of {where} ran at the same time as another write of their run in the last {window}.",
-        act="Check the rows these calls touched for lost updates, then make the tool refuse parallel writes or turn parallel tool calls off.",
+        act="Check the rows these calls touched for lost updates, then make the tool refuse parallel writes or turn parallel tool calls "
+        "off.",
         panel="quality/conflicting_writes", severity="critical",
     ),
     Alert(
@@ -175,9 +180,10 @@ ALERTS: Final = (
             Amount((s.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_INPUT_TOKENS,)),
             _turns(), falling=True, unit="share",
         ),
-        says="Only {value} of the input tokens of {where} came from the cache in the last {window}, far less than in the {baseline} before.",
-        act="Look at the prefix breaks by cause beside this panel: a changed system prompt, a changed tool list or an edited history is the "
-        "usual reason; make it stable again.",
+        says="Only {value} of the input tokens of {where} came from the cache in the last {window}, far less than in the {baseline} "
+        "before.",
+        act="Look at the prefix breaks by cause beside this panel: a changed system prompt, a changed tool list or an edited history is "
+        "the usual reason; make it stable again.",
         panel="cost/cached",
     ),
     Alert(
@@ -191,14 +197,16 @@ ALERTS: Final = (
         "tokens_per_answer", "AgentTokensPerAnswerRose", RUN,
         Drift(Amount((s.METRIC_OTEL_AGENT_RUN_INPUT_TOKENS, s.METRIC_OTEL_AGENT_RUN_OUTPUT_TOKENS)), _runs("answered"), _runs()),
         says="{where} spent {value} tokens per answered run in the last {window}, far more than in the {baseline} before.",
-        act="See whether the tokens went to runs that failed, to more turns per run, or to a history sent again and again, and fix that one.",
+        act="See whether the tokens went to runs that failed, to more turns per run, or to a history sent again and again, and fix that "
+        "one.",
         panel="cost/tokens_per_answer",
     ),
     Alert(
         "usage_missing", "AgentUsageMissing", CALL,
         Share(_turns(SUCCEEDED, READ, Where(s.OTEL_AGENT_USAGE_STATE, any_of=("missing",))), _turns(SUCCEEDED, READ)),
         says="{value} of the finished calls of {where} came without a usage report in the last {window}.",
-        act="Ask for usage in streams (OpenAI: stream_options include_usage) or have the gateway pass it on; until then costs read too low.",
+        act="Ask for usage in streams (OpenAI: stream_options include_usage) or have the gateway pass it on; until then costs read too "
+        "low.",
         panel="cost/usage_missing",
     ),
     # Models
@@ -232,7 +240,8 @@ ALERTS: Final = (
         "export_lost", "TelemetryExportLost", ("job", "exporter"),
         Tally(Amount((*names.SEND_FAILED, *names.ENQUEUE_FAILED))),
         says="The collector {where} gave up {value} spans, points or log records in the last {window}.",
-        act="Check whether the backend behind this exporter answers and the queue's disk has room; what was dropped is gone, so mark the gap.",
+        act="Check whether the backend behind this exporter answers and the queue's disk has room; what was dropped is gone, so mark the "
+        "gap.",
         panel="pipeline/export_lost", severity="critical",
     ),
     Alert(

@@ -6,10 +6,12 @@ The pictures show what the boards say, not how Grafana looks: same titles, queri
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,9 +27,12 @@ from otel_agent import semconv as s
 FOLDER: Final = Path(__file__).with_name("pictures")
 WIDTH: Final = 3
 """Panels beside each other; tables and traces take the whole width."""
-_HEIGHT: Final = 2.6
+_HEIGHTS: Final[Mapping[str, float]] = {"table": 1.8, "trace": 2.4}
+_HEIGHT: Final = 2.8
+_NAMED: Final = 6
+"""Series named under a panel; the rest are drawn and counted."""
 _COLOURS: Final = ("#3274d9", "#e0752d", "#37872d", "#a352cc", "#c4162a", "#0f8f8f", "#b8860b", "#7c7c7c", "#d6336c", "#5c940d")
-_STYLE: Final = {
+_STYLE: Final[dict[Any, Any]] = {
     "font.size": 7, "axes.titlesize": 8, "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.spines.top": False,
     "axes.spines.right": False, "axes.edgecolor": "#888888", "axes.grid": True, "grid.color": "#e6e6e6", "grid.linewidth": 0.6,
     "xtick.color": "#555555", "ytick.color": "#555555", "legend.frameon": False, "legend.fontsize": 6, "svg.hashsalt": "otel-agent",
@@ -43,24 +48,33 @@ _UNITS: Final[Mapping[str, Callable[[float], str]]] = {
 
 def label(unit: str, value: float) -> str:
     """A value as text in its panel's unit."""
-    return _UNITS.get(unit, lambda plain: f"{plain:,.4g}" if plain < 10_000 else f"{plain:,.0f}")(value)
+    return _UNITS.get(unit, _plain)(value)
+
+
+def _plain(value: float) -> str:
+    """A bare number: whole ones with separators, others with four digits that count."""
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.4g}"
 
 
 def draw(board: Board, servers: Servers, shown: Range, variables: Variables) -> tuple[Figure, list[str]]:
     """The board as one figure, and the panels (``board/panel``) that had nothing to show."""
     places = _places(board.rows)
-    height = max(bottom for _, (_, _, bottom) in places)
-    figure = Figure(figsize=(15, _HEIGHT * height), layout="constrained")
-    grid = figure.add_gridspec(height, WIDTH)
+    heights = _heights(places)
+    figure = Figure(figsize=(15, sum(heights) + 0.6))
+    grid = figure.add_gridspec(
+        len(heights), WIDTH, height_ratios=heights, hspace=0.75, wspace=0.25, left=0.07, right=0.98, bottom=0.6 / (sum(heights) + 0.6),
+        top=1 - 0.7 / (sum(heights) + 0.6),
+    )  # fmt: skip
     empty = []
-    for panel, (row, columns_taken, _) in places:
-        axes = figure.add_subplot(grid[row, columns_taken])
+    for panel, line, taken in places:
+        axes = figure.add_subplot(grid[line, taken])
         axes.set_title(panel.title)
         if not _panel(axes, panel, servers, shown, variables):
             empty.append(f"{board.key}/{panel.key}")
             axes.text(0.5, 0.5, "no data in this range", ha="center", va="center", color="#999999", transform=axes.transAxes)
             axes.set_axis_off()
-    figure.suptitle(f"{board.title}    {_clock(shown.start)} to {_clock(shown.end)} UTC", x=0.01, ha="left", weight="bold")
+    title = f"{board.title}    {_clock(shown.start)} to {_clock(shown.end)} UTC"
+    figure.suptitle(title, x=0.01, y=1 - 0.1 / (sum(heights) + 0.6), ha="left", va="top", weight="bold")
     return figure, empty
 
 
@@ -68,27 +82,40 @@ def _clock(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def _places(rows: Sequence[Row]) -> list[tuple[Panel, tuple[int, slice, int]]]:
-    """Where each panel goes: its line, its columns, and the line below it. Every row of the board begins a new line."""
+def _places(rows: Sequence[Row]) -> list[tuple[Panel, int, slice]]:
+    """Where each panel goes: its line and its columns. Every row of the board begins a new line."""
     places, line = [], 0
     for row in rows:
         column = 0
         for panel in row.panels:
-            width = WIDTH if panel.kind in ("table", "trace") else 1
+            width = WIDTH if panel.kind in _HEIGHTS else 1
             if column + width > WIDTH:
                 line, column = line + 1, 0
-            places.append((panel, (line, slice(column, column + width), line + 1)))
+            places.append((panel, line, slice(column, column + width)))
             column += width
         line += 1
     return places
 
 
+def _heights(places: Sequence[tuple[Panel, int, slice]]) -> list[float]:
+    """The height of each line in inches: that of its tallest panel."""
+    heights = [0.0] * (1 + max(line for _, line, _ in places))
+    for panel, line, _ in places:
+        heights[line] = max(heights[line], _HEIGHTS.get(panel.kind, _HEIGHT))
+    return heights
+
+
 def _panel(axes: Any, panel: Panel, servers: Servers, shown: Range, variables: Variables) -> bool:
-    if panel.kind == "trace":
-        return _trace(axes, [span for query in panel.queries if isinstance(query, Trace) for span in trace(servers, query, shown, variables)])
-    if panel.kind == "table":
-        return _table(axes, [row for query in panel.queries if isinstance(query, Logs) for row in logs(servers, query, shown, variables)])
-    lines = [line for query in panel.queries if isinstance(query, Metrics) for line in metrics(servers, query, shown, variables)]
+    """Draws one panel; false when its queries found nothing."""
+    lines: list[Line] = []
+    for query in panel.queries:
+        match query:
+            case Trace():
+                return _trace(axes, trace(servers, query, shown, variables))
+            case Logs():
+                return _table(axes, logs(servers, query, shown, variables))
+            case Metrics():
+                lines += metrics(servers, query, shown, variables)
     if lines:
         _KINDS[panel.kind](axes, panel, lines, shown)
     return bool(lines)
@@ -98,10 +125,19 @@ def _times(line: Line) -> list[datetime]:
     return [datetime.fromtimestamp(moment, UTC) for moment in line.times]
 
 
+def _with_gaps(line: Line, step: int) -> Line:
+    """A point that is no number wherever a step is missing, so that nothing is drawn across a gap."""
+    points = list(zip(line.times, line.values, strict=True))
+    holes = [(before + step, float("nan")) for (before, _), (after, _) in pairwise(points) if after - before > 1.5 * step]
+    filled = sorted(points + holes, key=lambda point: point[0])
+    return Line(line.label, tuple(time for time, _ in filled), tuple(value for _, value in filled))
+
+
 def _lines(axes: Any, panel: Panel, lines: Sequence[Line], shown: Range) -> None:
     for number, line in enumerate(lines):
         marker = "." if len(line.times) == 1 else ""
-        axes.plot(_times(line), line.values, color=_COLOURS[number % len(_COLOURS)], linewidth=1.2, label=line.label, marker=marker)
+        whole = _with_gaps(line, shown.step)
+        axes.plot(_times(whole), whole.values, color=_COLOURS[number % len(_COLOURS)], linewidth=1.2, label=line.label, marker=marker)
     if panel.limit is not None:
         axes.axhline(panel.limit, color="#c4162a", linewidth=0.9, linestyle="--")
     _finish(axes, panel, lines, shown)
@@ -117,10 +153,11 @@ def _bars(axes: Any, panel: Panel, lines: Sequence[Line], shown: Range) -> None:
     _finish(axes, panel, lines, shown)
 
 
-def _states(axes: Any, panel: Panel, lines: Sequence[Line], shown: Range) -> None:
+def _states(axes: Any, _: Panel, lines: Sequence[Line], shown: Range) -> None:
     for number, line in enumerate(lines):
         active = [moment for moment, value in zip(_times(line), line.values, strict=True) if value > 0]
-        axes.barh([number] * len(active), [shown.step / 86400] * len(active), left=active, height=0.7, color=_COLOURS[number % len(_COLOURS)])
+        widths = [shown.step / 86400] * len(active)
+        axes.barh([number] * len(active), widths, left=active, height=0.7, color=_COLOURS[number % len(_COLOURS)])
     axes.set_yticks(range(len(lines)), [line.label for line in lines])
     _ticks(axes, shown)
 
@@ -129,7 +166,18 @@ def _finish(axes: Any, panel: Panel, lines: Sequence[Line], shown: Range) -> Non
     axes.set_ylim(bottom=min(0.0, *(min(line.values) for line in lines)))
     axes.yaxis.set_major_formatter(lambda value, _: label(panel.unit, value))
     _ticks(axes, shown)
-    axes.legend(loc="upper left", ncols=2 if len(lines) > 4 else 1)
+    _legend(axes, lines)
+
+
+def _legend(axes: Any, lines: Sequence[Line]) -> None:
+    """Names the series with the highest last values, under the panel as Grafana does."""
+    handles, labels = axes.get_legend_handles_labels()
+    order = sorted(range(len(lines)), key=lambda number: -lines[number].values[-1])[:_NAMED]
+    more = f"and {len(lines) - _NAMED} more" if len(lines) > _NAMED else None
+    axes.legend(
+        [handles[number] for number in order], [_short(labels[number], 44) for number in order], title=more, title_fontsize=6,
+        loc="upper left", bbox_to_anchor=(-0.03, -0.1), ncols=2, columnspacing=1, handlelength=1, alignment="left",
+    )  # fmt: skip
 
 
 def _ticks(axes: Any, shown: Range) -> None:
@@ -155,16 +203,25 @@ def _table(axes: Any, rows: Sequence[Mapping[str, str]]) -> bool:
     axes.set_axis_off()
     if rows:
         names = columns(rows, 12)
-        cells = [[_short(row.get(name, "")) for name in names] for row in rows[:8]]
-        heads = [name.rpartition(".")[2] for name in names]
-        drawn = axes.table(cells, colLabels=heads, loc="upper left", cellLoc="left", edges="horizontal")
+        cells = [[_cell(row.get(name, "")) for name in names] for row in rows[:8]]
+        drawn = axes.table(cells, colLabels=_heads(names), loc="upper left", cellLoc="left", colLoc="left", edges="horizontal")
         drawn.auto_set_font_size(False)
         drawn.set_fontsize(5.5)
     return bool(rows)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 22 else f"{text[:14]}…{text[-6:]}"
+def _heads(names: Sequence[str]) -> list[str]:
+    """The last word of each field's name, with the word before where two would be the same."""
+    last = [name.rpartition(".")[2] for name in names]
+    return [".".join(name.split(".")[-2:]) if last.count(word) > 1 else word for name, word in zip(names, last, strict=True)]
+
+
+def _cell(text: str) -> str:
+    return f"{float(text):.3g}" if re.fullmatch(r"\d+\.\d+", text) else _short(text, 22)
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 8]}…{text[-6:]}"
 
 
 def _trace(axes: Any, spans: Sequence[Span]) -> bool:

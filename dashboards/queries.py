@@ -40,7 +40,8 @@ def _by(name: str, by: Sequence[str]) -> str:
 
 
 def _legend(by: Sequence[str], label: str = "") -> str:
-    shown = " · ".join(f"{{{{{names.label(attribute)}}}}}" for attribute in by)
+    """The groups' values. The service is left out: it is chosen above, and would fill every legend."""
+    shown = " · ".join(f"{{{{{names.label(attribute)}}}}}" for attribute in by if attribute != names.SERVICE)
     return f"{shown} {label}".strip() if by else label
 
 

@@ -77,7 +77,7 @@ def expression(alert: Alert, limits: Limits, every: str) -> str:
             return f"{_beyond(key, limits, '<' if below else '>')} and {recorded(key, 'whole')} >= {limits.minimum:g}"
         case Drift(_, whole, volume, falling):
             counted = recorded(key, "whole" if volume == whole else "volume")
-            return f"{_drifted(key, limits, falling)} and {_enough(counted, limits, every)}"
+            return f"{_drifted(key, limits, falling=falling)} and {_enough(counted, limits, every)}"
         case Tally():
             return f"{recorded(key, 'count')} >= {limits.threshold:g}"
         case Arrival(_, attribute):
@@ -105,7 +105,7 @@ def _equal(where: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f'{names.label(attribute)}="{value}"' for attribute, value in where)
 
 
-def _drifted(key: str, limits: Limits, falling: bool) -> str:
+def _drifted(key: str, limits: Limits, *, falling: bool) -> str:
     ratio, before = recorded(key, "ratio"), recorded(key, "before")
     if falling:
         return f"{ratio} < {limits.factor:g} * ({before} >= {limits.floor:g})"

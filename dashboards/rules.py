@@ -40,6 +40,8 @@ _VALUES: Final[Mapping[Unit, str]] = {
 class _Text(str):
     """A string that is written over several lines when it is long."""
 
+    __slots__ = ()
+
 
 class _Dumper(yaml.SafeDumper):
     pass

@@ -45,7 +45,8 @@ def _tokens(thresholds: Thresholds) -> Row:
         Panel("output", "Output tokens", "Output tokens a minute by model, reasoning included.",
               "short", "bars", (q.per_minute(OUTPUT, MODEL),), stacked=True),
         Panel(
-            "reasoning", "Reasoning share", "Reasoning tokens over output tokens by model. It follows the effort; a jump without a change of "
+            "reasoning", "Reasoning share", "Reasoning tokens over output tokens by model. It follows the effort; a jump without a change "
+            "of "
             "effort points to a new snapshot.",
             "percentunit", "lines", (q.share(REASONING, OUTPUT, MODEL),),
         ),
@@ -71,7 +72,8 @@ def _cache(thresholds: Thresholds) -> Row:
         alerted.panel("cache_fell", "Input read from cache", "Cached share of input tokens now and before. A fall multiplies the price of "
                       "input without any error.", thresholds),
         Panel(
-            "cache_tokens", "Cache reads and writes", "Tokens a minute. Many writes and few reads: the prefix changes before it is used again.",
+            "cache_tokens", "Cache reads and writes", "Tokens a minute. Many writes and few reads: the prefix changes before it is used "
+            "again.",
             "short", "lines", (q.per_minute(CACHE_READ, label="read"), q.per_minute(CACHE_WRITE, label="written")),
         ),
         Panel(
@@ -85,12 +87,14 @@ def _cache(thresholds: Thresholds) -> Row:
 
 
 def _runs(thresholds: Thresholds) -> Row:
-    inputs, outputs, resent = s.METRIC_OTEL_AGENT_RUN_INPUT_TOKENS, s.METRIC_OTEL_AGENT_RUN_OUTPUT_TOKENS, s.METRIC_OTEL_AGENT_RUN_RESENT_TOKENS
+    inputs, outputs = s.METRIC_OTEL_AGENT_RUN_INPUT_TOKENS, s.METRIC_OTEL_AGENT_RUN_OUTPUT_TOKENS
+    resent = s.METRIC_OTEL_AGENT_RUN_RESENT_TOKENS
     return Row("Runs", (
         alerted.panel("tokens_per_answer", "Tokens per answered run", "All tokens of finished runs over the runs that answered: what an "
                       "answer really costs, failed runs included.", thresholds, "short"),
         Panel(
-            "resent", "Input sent again", "Share of the input tokens of runs that an earlier turn of the same run had already sent. High is "
+            "resent", "Input sent again", "Share of the input tokens of runs that an earlier turn of the same run had already sent. High "
+            "is "
             "normal for long runs, and is what the cache is for.",
             "percentunit", "lines", (q.share(resent, inputs, AGENT),),
         ),

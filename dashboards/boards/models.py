@@ -34,10 +34,12 @@ def _force(thresholds: Thresholds) -> Row:
             "another ends is a switch of snapshot.",
             "cpm", "states", (q.per_minute(TURNS, pair),),
         ),
-        alerted.panel("snapshot_changed", "Turns by answering snapshot", "Turns within the window by the model that answered. A new line is "
+        alerted.panel("snapshot_changed", "Turns by answering snapshot", "Turns within the window by the model that answered. A new line "
+        "is "
                       "a snapshot that did not answer before.", thresholds, "short"),
         Panel(
-            "kinds", "Named by snapshot or alias", "Turns a minute by whether the request pinned a snapshot. An alias can change under you.",
+            "kinds", "Named by snapshot or alias", "Turns a minute by whether the request pinned a snapshot. An alias can change under "
+            "you.",
             "cpm", "bars", (q.per_minute(TURNS, (s.OTEL_AGENT_REQUEST_MODEL_KIND,)),), stacked=True,
         ),
         alerted.panel("effort_changed", "Effort asked for", "Turns within the window by effort exactly as sent; no name means unset.",
@@ -68,7 +70,8 @@ def _failures(thresholds: Thresholds) -> Row:
         Panel("attempts", "Extra attempts", "HTTP tries beyond the first, a minute. They cost time that no error shows.",
               "cpm", "lines", (q.per_minute(s.METRIC_OTEL_AGENT_RETRIED_ATTEMPTS, MODEL),)),
         Panel("stream_ends", "How streams end", "Streamed turns a minute: read to the end, closed early, abandoned, failed, cancelled.",
-              "cpm", "bars", (q.per_minute(TURNS, (s.OTEL_AGENT_STREAM_END,), Where(s.OTEL_AGENT_STREAM_END, none_of=("",))),), stacked=True),
+              "cpm", "bars",
+              (q.per_minute(TURNS, (s.OTEL_AGENT_STREAM_END,), Where(s.OTEL_AGENT_STREAM_END, none_of=("",))),), stacked=True),
         Panel("replay", "Reasoning items in tool loops", "Items a minute that were due back, by what became of them.",
               "cpm", "bars", (q.per_minute(s.METRIC_OTEL_AGENT_REPLAY_ITEMS, (s.OTEL_AGENT_REPLAY_STATE,)),), stacked=True),
         alerted.panel("replay_lost", "Reasoning items lost", "Share of items due back that were left out or changed. Some providers refuse "

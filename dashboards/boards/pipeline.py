@@ -37,8 +37,10 @@ def _collector(thresholds: Thresholds) -> Row:
         alerted.panel("intake_refused", "Refused", "Items that receivers refused, mostly for want of memory.", thresholds, "short"),
         Panel("sent", "Sent on", "Spans, points and log records a minute that reached a backend.",
               "cpm", "lines", q.pipeline_per_minute(names.SENT, exporter)),
-        alerted.panel("export_lost", "Given up", "Items lost for good: refused by the backend, or the queue was full.", thresholds, "short"),
-        alerted.panel("queue_filling", "Fill of the sending queues", "A queue that fills means that a backend is slow or down.", thresholds),
+        alerted.panel("export_lost", "Given up", "Items lost for good: refused by the backend, or the queue was "
+        "full.", thresholds, "short"),
+        alerted.panel("queue_filling", "Fill of the sending queues", "A queue that fills means that a backend is slow or "
+        "down.", thresholds),
         Panel("memory", "Memory of the collector", "Resident memory by job. Near the limiter's limit, receivers begin to refuse.",
               "bytes", "lines", (Metrics(f"max by (job) ({promql.selector(names.MEMORY)})", "{{job}}"),)),
     ))  # fmt: skip

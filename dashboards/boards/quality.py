@@ -35,7 +35,8 @@ def _answers(thresholds: Thresholds) -> Row:
             "by a limit; error means the call failed.",
             "cpm", "bars", (q.per_minute(s.METRIC_OTEL_AGENT_TURNS, (s.OTEL_AGENT_RESPONSE_FINISH_REASON,)),), stacked=True,
         ),
-        alerted.panel("truncated", "Answers cut off", "Share of successful turns that a limit cut off, over the alert's window.", thresholds),
+        alerted.panel("truncated", "Answers cut off", "Share of successful turns that a limit cut off, over the alert's "
+        "window.", thresholds),
         alerted.panel(
             "empty_truncated", "Cut off before anything visible",
             "Share of turns whose whole output budget went to reasoning: the user got nothing and the call was paid for.", thresholds,
@@ -58,7 +59,8 @@ def _runs(thresholds: Thresholds) -> Row:
     return Row("Runs", (
         Panel(
             "ends", "How runs end",
-            "Runs a minute by end reason. answered, handed_off and waiting are normal; the limits and error mean that nobody got an answer.",
+            "Runs a minute by end reason. answered, handed_off and waiting are normal; the limits and error mean that nobody got an "
+            "answer.",
             "cpm", "bars", (q.per_minute(s.METRIC_OTEL_AGENT_RUNS, (s.OTEL_AGENT_RUN_END_REASON,)),), stacked=True,
         ),
         alerted.panel("unanswered", "Runs without an answer", "Share of runs that ended at a limit or in an error.", thresholds),
@@ -73,7 +75,8 @@ def _runs(thresholds: Thresholds) -> Row:
         ),
         alerted.panel("iterations_over_cap", "Runs with too many model calls", "Share of runs above the cap.", thresholds),
         alerted.panel("iterations_runaway", "Runaway runs", "Runs above the hard cap within the window.", thresholds, "short"),
-        alerted.panel("iterations_rose", "Model calls per run, against before", "Mean per run beside its own baseline.", thresholds, "short"),
+        alerted.panel("iterations_rose", "Model calls per run, against before", "Mean per run beside its own "
+        "baseline.", thresholds, "short"),
         Panel(
             "run_duration", "Duration of runs", "Median and slow twentieth of whole runs, tools and waiting included.",
             "s", "lines", q.quantiles(duration, AGENT),
@@ -139,11 +142,13 @@ def _text(thresholds: Thresholds) -> Row:
     steps = s.METRIC_OTEL_AGENT_TEXT_STEPS
     return Row("Text protocol", (
         Panel(
-            "steps", "Steps of text-protocol agents", "Steps a minute by what the text held. both means an action and a final answer at once.",
+            "steps", "Steps of text-protocol agents", "Steps a minute by what the text held. both means an action and a final answer at "
+            "once.",
             "cpm", "bars", (q.per_minute(steps, (s.OTEL_AGENT_STEP_OUTCOME,)),), stacked=True,
         ),
         alerted.panel("text_malformed", "Steps that could not be parsed", "Share of steps with no readable action or answer.", thresholds),
-        alerted.panel("text_invented", "Invented observations", "Share of steps in which the model wrote the tool's answer itself.", thresholds),
+        alerted.panel("text_invented", "Invented observations", "Share of steps in which the model wrote the tool's answer "
+        "itself.", thresholds),
         Panel(
             "step_validation", "Action inputs that do not fit", "Share of steps whose input broke the tool's declared schema.",
             "percentunit", "lines",

@@ -116,7 +116,8 @@ def _steps() -> Row:
     return Row("Step by step", (
         _records("turns", "Turns", "Each model call: what answered, why it stopped, what it used. Read down the finish reasons first.",
                  TURNS, s.EVENT_OTEL_AGENT_MODEL_TURN),
-        _records("tools", "Tool calls", "Each call: outcome, policy, digests. Equal digests of arguments are equal calls; `otel-agent digest` "
+        _records("tools", "Tool calls", "Each call: outcome, policy, digests. Equal digests of arguments are equal calls; `otel-agent "
+        "digest` "
                  "computes a digest to compare with.", TOOLS, s.EVENT_OTEL_AGENT_TOOL_EXECUTION),
         _records("text_steps", "Text steps", "Steps of an agent that writes its actions as text.", STEPS, s.EVENT_OTEL_AGENT_TEXT_STEP),
         _records("others", "Retrievals and feedback", "Documents by id, and what the user did with the answer.",

@@ -1,0 +1,1 @@
+"""Dashboards, rules, routes and provisioning, checked without Grafana."""

@@ -36,7 +36,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory, numbers: Thresholds) ->
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
     command = [
-        tool("prometheus", "prometheus"), f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}",
+        str(tool("prometheus", "prometheus")), f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address={address}", "--web.enable-otlp-receiver", "--enable-feature=exemplar-storage",
     ]  # fmt: skip
     with (folder / "log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:  # noqa: S603

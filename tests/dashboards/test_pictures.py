@@ -29,7 +29,7 @@ def test_every_board_is_drawn_from_all_of_its_queries(
     assert "run-7" in drawn
 
 
-def test_a_panel_without_data_says_so(tmp_path: Path, all_boards: tuple[Board, ...]) -> None:
+def test_a_panel_without_data_says_so(all_boards: tuple[Board, ...]) -> None:
     """Without a log store the Run board is drawn empty, and its panels are named."""
     run = next(board for board in all_boards if board.key == "run")
     with fake_servers() as (address, _):
@@ -61,7 +61,7 @@ def test_variables_are_filled_in() -> None:
 
 @pytest.mark.parametrize(
     ("unit", "value", "text"),
-    [("percentunit", 0.0525, "5.25 %"), ("s", 1.5, "1.5 s"), ("cpm", 3.0, "3 /min"), ("short", 123456.0, "123,456"), ("percentunit", 0, "0 %")],
+    [("percentunit", 0.0525, "5.25 %"), ("s", 1.5, "1.5 s"), ("cpm", 3.0, "3 /min"), ("short", 123456.0, "123,456")],
 )
 def test_values_carry_their_unit(unit: str, value: float, text: str) -> None:
     """As Grafana would write them."""
