@@ -227,7 +227,8 @@ def finish_values(facts: ResponseFacts, failure: ErrorFacts | None) -> dict[str,
     if failure is not None:
         values["error_type"] = failure.error_type
         values["status_code"] = failure.status_code
-        values["finish_reason"] = values["finish_reason"] if facts.finish_reasons else "error"
+        if values["finish_reason"] == "unknown":  # before any reason came; one that did come says more than the failure after it
+            values["finish_reason"] = "error"
         if failure.request_id is not None:
             values["request_id"] = failure.request_id
     return values

@@ -56,7 +56,7 @@ class StreamTap:
         error = sys.exception()
         if error is None or isinstance(error, GeneratorExit):
             return self.end("abandoned")
-        return self.end("cancelled" if isinstance(error, asyncio.CancelledError) else "failed", error)
+        return self.end("cancelled" if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt)) else "failed", error)
 
 
 def tap(stream: Any, call: Call) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -11,6 +12,15 @@ from otel_agent.instrument.stainless import APPLIED
 from otel_agent.testing import Canaries, Capture, Standin, capture
 
 from .drivers import Driver
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _small_heap() -> Iterator[None]:
+    """Collections, of which there are many here, look at what tests make and not at all that was imported."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(params=["sync", "async"])
