@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -74,21 +75,22 @@ def expression(alert: Alert, limits: Limits, every: str) -> str:
     key = alert.key
     match alert.means:
         case Share(below=below):
-            return f"{_beyond(key, limits, '<' if below else '>')} and {recorded(key, 'whole')} >= {limits.minimum:g}"
+            expr = f"{_beyond(key, limits, '<' if below else '>')} and {recorded(key, 'whole')} >= {limits.minimum:g}"
         case Drift(_, whole, volume, falling):
             counted = recorded(key, "whole" if volume == whole else "volume")
-            return f"{_drifted(key, limits, falling=falling)} and {_enough(counted, limits, every)}"
+            expr = f"{_drifted(key, limits, falling=falling)} and {_enough(counted, limits, every)}"
         case Tally():
-            return f"{recorded(key, 'count')} >= {limits.threshold:g}"
+            expr = f"{recorded(key, 'count')} >= {limits.threshold:g}"
         case Arrival(_, attribute):
-            return _arrived(alert, attribute, limits)
+            expr = _arrived(alert, attribute, limits)
         case Fill():
-            return f"{recorded(key, 'ratio')} > {limits.threshold:g}"
+            expr = f"{recorded(key, 'ratio')} > {limits.threshold:g}"
         case Silence(gauge):
             groups, series = promql.grouping(alert.by), promql.selector(gauge)
-            return f"group by ({groups}) (last_over_time({series}[{limits.window}])) unless group by ({groups}) ({series})"
+            expr = f"group by ({groups}) (last_over_time({series}[{limits.window}])) unless group by ({groups}) ({series})"
         case Always():
-            return "vector(1)"
+            expr = "vector(1)"
+    return expr
 
 
 def _beyond(key: str, limits: Limits, sign: str) -> str:
@@ -102,7 +104,7 @@ def _beyond(key: str, limits: Limits, sign: str) -> str:
 
 
 def _equal(where: Sequence[tuple[str, str]]) -> str:
-    return ", ".join(f'{names.label(attribute)}="{value}"' for attribute, value in where)
+    return ", ".join(f"{names.label(attribute)}={json.dumps(value)}" for attribute, value in where)
 
 
 def _drifted(key: str, limits: Limits, *, falling: bool) -> str:

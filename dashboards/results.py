@@ -74,7 +74,7 @@ class Variables:
 
 def _get(address: str, parameters: Mapping[str, Any] | None = None) -> bytes:
     body = urlencode(parameters).encode() if parameters is not None else None
-    with urlopen(Request(address, body), timeout=_TIMEOUT) as answer:
+    with urlopen(Request(address, body), timeout=_TIMEOUT) as answer:  # noqa: S310 - the address is the user's own argument
         content: bytes = answer.read()
         return content
 

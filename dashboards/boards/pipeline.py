@@ -1,4 +1,4 @@
-"""*Pipeline health*: can what the other boards show be trusted?"""
+"""*Pipeline health*: whether what the other boards show can be trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""*Quality*: do answers and runs end as they should, and do tools do what is asked?"""
+"""*Quality*: whether answers and runs end as they should, and tools do what is asked."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def fake_servers() -> Iterator[tuple[str, list[tuple[str, str]]]]:
     asked: list[tuple[str, str]] = []
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802 - the base class's name
+        def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
             form = {key: values[0] for key, values in parse_qs(body).items()}
             asked.append((self.path, form.get("query", "")))

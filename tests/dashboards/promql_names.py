@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 TOKEN: Final = re.compile(
     r"""(?P<string>"(?:\\.|[^"\\])*")|(?P<duration>\[[^\]]*\]|\b\d+(?:\.\d+)?(?:ms|[smhdwy])?\b)"""
-    r"""|(?P<name>[a-zA-Z_:$][\w:$.]*)|(?P<sign>=~|!~|!=|[^\s])"""
+    r"""|(?P<name>[a-zA-Z_:$][\w:$.]*)|(?P<sign>=~|!~|!=|[^\s])""",
 )
 GROUPERS: Final = frozenset({"by", "without", "on", "ignoring", "group_left", "group_right"})
 WORDS: Final = GROUPERS | {"and", "or", "unless", "offset", "bool"}

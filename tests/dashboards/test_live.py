@@ -39,7 +39,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory, numbers: Thresholds) ->
         str(tool("prometheus", "prometheus")), f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address={address}", "--web.enable-otlp-receiver", "--enable-feature=exemplar-storage",
     ]  # fmt: skip
-    with (folder / "log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:  # noqa: S603
+    with (folder / "log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
         try:
             _ready(f"http://{address}")
             _feed(f"http://{address}", seconds=28)

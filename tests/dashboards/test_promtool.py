@@ -47,5 +47,5 @@ def test_panel_queries_parse(resources: Mapping[str, Any], tmp_path: Path) -> No
 
 @pytest.mark.parametrize("file", sorted((RULES / "tests").glob("*.yml")), ids=lambda file: file.stem)
 def test_alerts_fire_and_stay_silent(file: Path) -> None:
-    """promtool's unit tests of the committed rules."""
+    """The unit tests of the committed rules pass."""
     promtool("test", "rules", file.name, cwd=file.parent)

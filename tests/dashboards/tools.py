@@ -28,5 +28,5 @@ def tool(server: str, name: str) -> Path:
 
 def run(server: str, name: str, *arguments: str | Path, cwd: Path | None = None) -> tuple[int, str]:
     """Exit code and all output."""
-    done = subprocess.run([tool(server, name), *arguments], cwd=cwd, capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run([tool(server, name), *arguments], cwd=cwd, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
