@@ -7,7 +7,7 @@ exception's message can quote what it failed on. Under test the guard is loud: i
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, ParamSpec, TypeVar
 
@@ -35,6 +35,26 @@ def run(place: str, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwar
     except Exception as error:  # noqa: BLE001 - the one place where everything of ours is held
         note(place, error)
         return None
+
+
+def watched(place: str, items: Iterable[R], look: Callable[[R], object]) -> Iterator[R]:
+    """Hand on ``items`` one by one, each after a ``look`` at it under the guard. Spelled out, since it runs per streamed chunk."""
+    for item in items:
+        try:
+            look(item)
+        except Exception as error:  # noqa: BLE001 - as in :func:`run`
+            note(place, error)
+        yield item
+
+
+async def watched_async(place: str, items: AsyncIterable[R], look: Callable[[R], object]) -> AsyncIterator[R]:
+    """The same for asynchronous items."""
+    async for item in items:
+        try:
+            look(item)
+        except Exception as error:  # noqa: BLE001 - as in :func:`run`
+            note(place, error)
+        yield item
 
 
 def note(place: str, error: BaseException) -> None:

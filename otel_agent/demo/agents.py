@@ -20,7 +20,8 @@ import openai
 import otel_agent
 from otel_agent import Budget
 from otel_agent.demo.scripts import SCENARIOS
-from otel_agent.demo.tools import BOOKING, TOOLS
+from otel_agent.demo.tools import BOOKING, TOOLS, find_order, read_policy
+from otel_agent.loop import AnthropicMessages, Loop, Tool, Toolbox
 
 MODEL: Final = "claude-sonnet-4-6"
 OPENAI_MODEL: Final = "gpt-5.5-2026-04-01"
@@ -86,6 +87,13 @@ def converse(shop: Shop, question: str, *, systems: Iterable[str] = (), executor
         if not calls:
             return "".join(block.text for block in reply.content if block.type == "text")
         messages.append({"role": "user", "content": executor(calls)})
+
+
+def reference(shop: Shop) -> None:
+    """A run of the reference loop, which does by itself what the others do by hand."""
+    model = AnthropicMessages(shop.anthropic, model=MODEL, max_tokens=1024, system=SYSTEM)
+    tools = [Tool("find_order", find_order, effect="read"), Tool("read_policy", read_policy, effect="read")]
+    Loop(model, Toolbox(tools), agent=shop.scenario, budget=Budget(turns=10)).run("Where is my order?")
 
 
 def plain(shop: Shop) -> None:
@@ -189,6 +197,7 @@ def text_protocol(shop: Shop) -> None:
 
 
 AGENTS: Final[dict[str, Callable[[Shop], None]]] = {
+    "support": reference,
     "research-looping": looping,
     "reader-cache-break": cache_breaking,
     "report-truncated": cut_short,

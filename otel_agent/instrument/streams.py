@@ -78,11 +78,8 @@ def closed(stream: Any) -> None:
 
 def _watch(source: Iterator[Any], made: StreamTap) -> Iterator[Any]:
     complete = False
-    feed, run = made.feed, guard.run
     try:
-        for event in source:
-            run("stream.feed", feed, event)
-            yield event
+        yield from guard.watched("stream.feed", source, made.feed)
         complete = True
     finally:
         made.stop(complete)
@@ -90,10 +87,8 @@ def _watch(source: Iterator[Any], made: StreamTap) -> Iterator[Any]:
 
 async def _watch_async(source: AsyncIterator[Any], made: StreamTap) -> AsyncIterator[Any]:
     complete = False
-    feed, run = made.feed, guard.run
     try:
-        async for event in source:
-            run("stream.feed", feed, event)
+        async for event in guard.watched_async("stream.feed", source, made.feed):
             yield event
         complete = True
     finally:

@@ -8,21 +8,17 @@ from otel_agent.protocol import Phase
 class StreamTimes:
     """Times of one stream, in seconds since the request was issued. ``None`` until the thing happened."""
 
-    __slots__ = ("_begun", "_phase", "_since", "chunks", "first_chunk", "first_visible_chunk", "thinking_seconds")
+    __slots__ = ("_begun", "_since", "chunks", "first_chunk", "first_visible_chunk", "phase", "thinking_seconds")
 
     def __init__(self, begun: float) -> None:
         self._begun = begun
-        self._phase = Phase.SILENT
+        self.phase = Phase.SILENT
+        """What was produced last."""
         self._since = begun
         self.chunks = 0
         self.first_chunk: float | None = None
         self.first_visible_chunk: float | None = None
         self.thinking_seconds: float | None = None
-
-    @property
-    def phase(self) -> Phase:
-        """What was produced last."""
-        return self._phase
 
     def enter(self, phase: Phase, now: float) -> None:
         """The stream turned to another phase. Called on changes only, so not per chunk."""
@@ -31,13 +27,13 @@ class StreamTimes:
         if phase is Phase.VISIBLE and self.first_visible_chunk is None:
             self.first_visible_chunk = now - self._begun
         self._leave(now)
-        self._phase, self._since = phase, now
+        self.phase, self._since = phase, now
 
     def _leave(self, now: float) -> None:
-        if self._phase is Phase.DELIBERATION:
+        if self.phase is Phase.DELIBERATION:
             self.thinking_seconds = (self.thinking_seconds or 0.0) + now - self._since
 
     def close(self, now: float) -> None:
         """The stream is over; deliberation that was still going on ends here."""
         self._leave(now)
-        self._phase = Phase.SILENT
+        self.phase = Phase.SILENT

@@ -16,7 +16,7 @@ PROVIDERS: Final = (
     "together",
 )  # fmt: skip
 SDK_ROOMS: Final = ("sdk", "export_guard")
-API_ROOMS: Final = ("emit", "instrument", "frameworks", "testing", *SDK_ROOMS)
+API_ROOMS: Final = ("emit", "instrument", "frameworks", "react", "testing", *SDK_ROOMS)
 PROTO_ROOMS: Final = ("sdk", "local", "testing", "cli")
 BANNED_NAMES: Final = ("utils", "util", "helpers", "helper", "common", "manager", "managers", "misc")
 NAME: Final = re.compile(r"\b(?:gen_ai|otel_agent)\.[a-z][a-z0-9_]*")
