@@ -16,7 +16,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from otel_agent.allowlist import EVENT_NAMES, SEVERITIES, Allowlist, Checks
-from otel_agent.local.values import plain
+from otel_agent.local.values import MANY, plain
 from otel_agent.records import AgentRun, facts
 
 Removed = Counter[str]
@@ -26,7 +26,7 @@ PLACES: Final = frozenset({
     "span", "span.name", "span.attribute", "span.trace_state", "span.status_message", "span.parent_id", "span.event",
     "span.event.attribute", "span.link", "span.link.attribute", "span.link.trace_state",
     "log", "log.body", "log.attribute", "log.event_name", "log.severity_text", "log.id",
-    "metric", "metric.text", "metric.metadata", "point.attribute", "exemplar.attribute", "exemplar.id",
+    "metric", "metric.text", "metric.metadata", "point.attribute", "point.bucket", "exemplar", "exemplar.attribute", "exemplar.id",
 })  # fmt: skip
 
 TRACE_ID: Final = 16
@@ -56,6 +56,10 @@ def keep(items: Any, fits: Callable[[Any], bool]) -> int:
 
 
 def _attributes(attributes: Any, checks: Checks, place: str, removed: Removed) -> None:
+    if len(attributes) > MANY:
+        removed[place] += len(attributes)
+        del attributes[:]
+        return
     doomed = []
     for index, pair in enumerate(attributes):
         check = checks.get(pair.key)
@@ -76,6 +80,11 @@ def _empty(message: Any, field: str, place: str, removed: Removed) -> None:
     if count:
         message.ClearField(field)
         removed[place] += count
+
+
+def _too_many(message: Any, field: str, place: str, removed: Removed) -> None:
+    if len(getattr(message, field)) > MANY:
+        _empty(message, field, place, removed)
 
 
 def _schema_url(message: Any, allowed: Allowlist, removed: Removed) -> None:
@@ -145,6 +154,8 @@ def _span(span: Any, own: bool, allowed: Allowlist, removed: Removed) -> None:
         _clear(span, "parent_span_id", "span.parent_id", removed)
     if span.status.message:
         _clear(span.status, "message", "span.status_message", removed)
+    _too_many(span, "events", "span.event", removed)
+    _too_many(span, "links", "span.link", removed)
     if span.events:
         removed["span.event"] += keep(span.events, lambda event: event.name in EVENT_NAMES)
         for event in span.events:
@@ -204,9 +215,20 @@ def points(metric: Any) -> Iterable[Any]:
     return getattr(metric, kind).data_points if kind else ()
 
 
+def _buckets(point: Any, removed: Removed) -> None:
+    for holder in (point, getattr(point, "positive", None), getattr(point, "negative", None)):
+        for field in ("bucket_counts", "explicit_bounds"):
+            if hasattr(holder, field):
+                _too_many(holder, field, "point.bucket", removed)
+
+
 def _point(point: Any, checks: Checks, removed: Removed) -> None:
     _attributes(point.attributes, checks, "point.attribute", removed)
-    for exemplar in getattr(point, "exemplars", ()):
+    _buckets(point, removed)
+    if not hasattr(point, "exemplars"):
+        return
+    _too_many(point, "exemplars", "exemplar", removed)
+    for exemplar in point.exemplars:
         _empty(exemplar, "filtered_attributes", "exemplar.attribute", removed)
         _ids(exemplar, "exemplar.id", removed)
 

@@ -17,11 +17,12 @@ from google.protobuf.message import Message
 from otel_agent import guard
 from otel_agent.allowlist import Allowlist
 from otel_agent.local.admission import Admission
-from otel_agent.local.bodies import READERS
-from otel_agent.local.refusals import FAULT, UNKNOWN_SENDER, Refusal, Refused
+from otel_agent.local.bodies import PROTOBUF, READERS
+from otel_agent.local.refusals import FAULT, TOO_LARGE, UNKNOWN_SENDER, Refusal, Refused
 from otel_agent.local.rows import Rows
 from otel_agent.local.settings import LocalSettings
 from otel_agent.local.signals import Signal
+from otel_agent.local.wire import count
 from otel_agent.local.writer import Writer
 
 BEARER: Final = "bearer "
@@ -67,7 +68,10 @@ class Intake:
         return guard.run("local.intake", self._decode, signal, body, media_type) or FAULT
 
     def _decode(self, signal: Signal, body: bytes, media_type: str) -> Prepared | Refusal:
+        limit = self.settings.max_records
         try:
+            if media_type == PROTOBUF and count(body, signal.way, limit) > limit:
+                return TOO_LARGE
             request = READERS[media_type](body, signal.request, self.settings.max_depth)
         except Refused as refused:
             return refused.refusal

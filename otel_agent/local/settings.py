@@ -34,7 +34,10 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LocalSettings:
-    """Settings of one receiver; port 0 takes a free one. Sizes are bytes, decompressed; times are seconds."""
+    """Settings of one receiver; port 0 takes a free one. Sizes are bytes, decompressed; times are seconds.
+
+    ``max_records`` counts the records of a request together with the groups and fields around them.
+    """
 
     path: Path
     host: str = "127.0.0.1"
@@ -45,6 +48,7 @@ class LocalSettings:
     max_pending_bytes: int = 64 * MEBIBYTE
     max_pending_requests: int = 128
     max_depth: int = 100
+    max_records: int = 300_000
     gather: float = 0.003
     gather_rows: int = 20_000
     body_timeout: float = 30.0

@@ -8,6 +8,9 @@ from typing import Any, Final
 NESTED: Final = object()
 """Stands for a map, bytes, an absent value or an array of anything but strings: no rule accepts it."""
 
+MANY: Final = 1024
+"""More entries than this in one array of one record are no telemetry; they are dropped unread, so that no body is slow to walk."""
+
 _SCALARS: Final = frozenset({"string_value", "int_value", "double_value", "bool_value"})
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -23,6 +26,8 @@ def plain(value: Any) -> object:
 
 
 def _strings(values: Any) -> object:
+    if len(values) > MANY:
+        return NESTED
     found = []
     for value in values:
         if value.WhichOneof("value") != "string_value":

@@ -24,6 +24,7 @@ from otel_agent.local.server import CannotListen, LocalServer
 from otel_agent.local.settings import LocalSettings, UnsafeBinding
 from otel_agent.local.signals import SIGNALS
 from otel_agent.local.store import Store
+from otel_agent.local.wire import count
 
 from . import payloads
 from .senders import JSON, PROTOBUF, call, post, rows, send_grpc, send_http
@@ -336,3 +337,60 @@ def test_a_stuck_disk_is_reported(database: Path, held: threading.Event) -> None
             send_grpc(server, payloads.spans(1))
         held.set()
     assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+
+
+SMALL = 16 * MEBIBYTE - 200
+EXPANDING = {
+    "empty groups": ("/v1/traces", lambda: b"\x0a\x00" * (SMALL // 2)),
+    "empty spans": ("/v1/traces", lambda: _field(1, _field(2, b"\x12\x00" * (SMALL // 2)))),
+    "empty points": ("/v1/metrics", lambda: _field(1, _field(2, _field(2, _field(7, b"\x0a\x00" * (SMALL // 2)))))),
+    "unknown fields": ("/v1/logs", lambda: b"\x78\x01" * (SMALL // 2)),
+}
+
+
+@pytest.mark.parametrize(("path", "body"), EXPANDING.values(), ids=EXPANDING)
+def test_a_body_that_would_expand_is_not_expanded(server: LocalServer, path: str, body: Any) -> None:
+    """Millions of empty messages fit the bound on bytes; they are counted on the wire and refused before they take memory."""
+    made = body()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert post(server, path, made, {"Content-Type": PROTOBUF}).status == 413
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150 * 1024
+
+
+def test_json_of_millions_of_values_is_refused(server: LocalServer) -> None:
+    """Counted before it is read."""
+    body = b'{"resourceSpans":[' + b",".join([b"{}"] * 2_000_000) + b"]}"
+    assert post(server, "/v1/traces", body, {"Content-Type": JSON}).status == 413
+
+
+def test_arrays_too_long_for_telemetry_are_dropped(database: Path) -> None:
+    """Thousands of attributes, events, links, buckets or array entries in one record go, and the record stays."""
+    request, metrics = payloads.spans(1), payloads.metrics()
+    span = request.resource_spans[0].scope_spans[0].spans[0]
+    span.attributes.extend(payloads.pairs({f"k{number}": 1 for number in range(2000)}))
+    for _ in range(2000):
+        span.events.add(name="exception")
+        span.links.add(trace_id=payloads.trace_id(1), span_id=payloads.span_id(1))
+    histogram = metrics.resource_metrics[0].scope_metrics[0].metrics[1].histogram.data_points[0]
+    histogram.bucket_counts.extend([1] * 2000)
+    histogram.attributes.extend(payloads.pairs({"gen_ai.agent.name": ["x"] * 2000}))
+    with LocalServer(database, grpc_port=0, http_port=0) as server:
+        assert send_http(server, request).status == 200
+        assert send_http(server, metrics).status == 200
+    assert rows(database, "SELECT attributes, events, links FROM spans") == [(None, None, None)]
+    assert rows(database, "SELECT bucket_counts, attributes FROM points WHERE type = 'histogram'") == [([], None)]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=200), st.integers(0, 5))
+def test_counting_stops_on_anything(body: bytes, limit: int) -> None:
+    """Any bytes can be counted, and never further than the limit and one."""
+    assert all(count(body, signal.way, limit) <= limit + 1 for signal in SIGNALS)
+
+
+def test_counting_counts_records() -> None:
+    """Each record adds to the count."""
+    counts = [count(payloads.spans(number).SerializeToString(), TRACES.way, 10_000) for number in (0, 1, 500)]
+    assert counts[2] - counts[1] == 499
+    assert counts[1] - counts[0] == 1
+    assert count(payloads.metrics().SerializeToString(), METRICS.way, 1000) >= 4 + 2
