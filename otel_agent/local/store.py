@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -158,7 +158,8 @@ class Store:
                 self._insert(table, rows)
             self._connection.commit()
         except BaseException:
-            self._connection.rollback()
+            with suppress(duckdb.Error):  # a failed commit has ended the transaction already
+                self._connection.rollback()
             raise
         _make_private(self.path)
 

@@ -49,6 +49,7 @@ class Writer:
         self._store = store
         self._gather = gather
         self._gather_rows = gather_rows
+        self._failing: str | None = None
         self._queue: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="otel-agent-writer", daemon=True)
         self._thread.start()
@@ -98,8 +99,14 @@ class Writer:
             for batch in group:  # one bad batch must not fail its neighbours
                 self._commit([batch])
         else:
-            log.error("a batch could not be stored: %s", failure)
+            self._report(failure)
             group[0].done.set_exception(WriteFailed(failure))
+
+    def _report(self, failure: str) -> None:
+        """Log a failure once until something is stored again: a full disk fails every batch."""
+        if failure != self._failing:
+            log.error("records cannot be stored: %s; their senders are told so, and may send them again", failure)
+        self._failing = failure
 
     def _append(self, group: list[Batch]) -> str | None:
         """Append; the type of the failure, never its message, which can quote the rows."""
@@ -107,4 +114,5 @@ class Writer:
             self._store.append(batch.rows for batch in group)
         except FAILURES as error:
             return type(error).__name__
+        self._failing = None
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -53,20 +54,21 @@ class Load(threading.Thread):
 
     def __init__(self, port: int, first: int) -> None:
         super().__init__()
-        self.port = port
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         self.next = first
         self.answered: list[int] = []
 
     def run(self) -> None:
         """Send until refused."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         try:
             while True:
-                self._send(connection)
+                self.send()
         except (OSError, http.client.HTTPException):
             return
 
-    def _send(self, connection: http.client.HTTPConnection) -> None:
+    def send(self) -> None:
+        """Send one request, and note its ids if it was answered as stored."""
+        connection = self.connection
         body = payloads.spans(PER_REQUEST, first=self.next).SerializeToString()
         connection.request("POST", "/v1/traces", body, {"Content-Type": "application/x-protobuf"})
         response = connection.getresponse()
@@ -127,6 +129,25 @@ def test_a_signal_under_load_ends_in_good_order(database: Path, number: int) -> 
     answered = finish(senders)
     assert answered <= set(stored(database))
     assert sorted(file.name for file in database.parent.iterdir()) == [database.name]
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs limits that can be changed from outside (Linux)")
+def test_a_full_disk_is_told_to_the_sender_and_passes(database: Path) -> None:
+    """While nothing can be written every sender hears so, once in the log; afterwards it goes on, with all that was answered."""
+    process = Process(database)
+    sender = Load(process.port, first=1)
+    for _ in range(3):
+        sender.send()
+    before = list(sender.answered)
+    for limit in (1000, resource.RLIM_INFINITY):
+        resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+        for _ in range(5):
+            sender.send()
+        if limit == 1000:
+            assert sender.answered == before
+    assert process.end(signal.SIGTERM) == 0
+    assert len(sender.answered) == len(before) + 5 * PER_REQUEST
+    assert sorted(stored(database)) == sorted(sender.answered)
 
 
 def test_serve_says_where_and_how(database: Path) -> None:
