@@ -121,6 +121,8 @@ class ResponseFacts:
     blocks: Blocks = field(default_factory=Blocks)
     tool_calls: list[ToolCall] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    announced: list[tuple[str, str | None]] = field(default_factory=list)
+    """Type and id of each reasoning block and tool call of a stream, in order: what the next request owes. Whole responses say it themselves."""
     error_type: str | None = None
     """A failure reported as data (a Responses ``failed`` status, an ``error`` event that raises nothing)."""
 

@@ -51,13 +51,14 @@ _DELTAS: Final[dict[str, Phase]] = {
 class MessagesStream:
     """One message as it comes. Phases are those of the announced blocks; deltas inside a thinking block are never opened."""
 
-    __slots__ = ("_answer", "_calls", "_dropped", "_error", "_kinds", "_offered", "_seen", "_spoken", "_stop", "_usage")
+    __slots__ = ("_announced", "_answer", "_calls", "_dropped", "_error", "_kinds", "_offered", "_seen", "_spoken", "_stop", "_usage")
 
     def __init__(self, request: RequestFacts, answer: Answer | None) -> None:
         self._answer = answer
         self._offered = request.tool_names
         self._kinds: dict[int, Phase | None] = {}
         self._spoken: set[int] = set()
+        self._announced: list[tuple[str, str | None]] = []
         self._calls: dict[int, ToolCall] = {}
         self._usage: usage.Tally = {}
         self._seen: dict[str, str] = {}
@@ -146,7 +147,10 @@ class MessagesStream:
         self._kinds[index] = phase
         if phase is Phase.VISIBLE:
             self._speak(index, get(block, "text"))
+        elif phase is Phase.DELIBERATION:
+            self._announced.append((kind, None))
         elif phase is Phase.ACTION:
+            self._announced.append((kind, identifier(get(block, "id"))))
             self._calls[index] = ToolCall(self._tool(kind, block), identifier(get(block, "id")))
         return Phase.SILENT if phase is None else phase
 
@@ -192,6 +196,7 @@ class MessagesStream:
             provider_dropped_items=self._dropped,
             blocks=blocks.counted(kinds),
             tool_calls=list(self._calls.values()),
+            announced=self._announced,
             usage=usage.messages_form(self._usage),
             error_type=self._error,
         )

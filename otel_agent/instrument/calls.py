@@ -9,11 +9,11 @@ from typing import Any, Final
 from opentelemetry import context as otel_context
 from pydantic import ValidationError
 
-from otel_agent import adapters
+from otel_agent import adapters, guard
 from otel_agent.adapters import finish, hosts
 from otel_agent.digest import AnswerDigest
 from otel_agent.emit import Started
-from otel_agent.fields import MAX_ITEMS, OTHER, get, identifier
+from otel_agent.fields import MAX_ITEMS, OTHER, error_type, get, identifier
 from otel_agent.instrument import runtime
 from otel_agent.instrument.state import Run, current_run
 from otel_agent.instrument.timing import StreamTimes
@@ -97,7 +97,7 @@ class Call:
         self.adapter = adapter
         self.attempts = 0
         self.facts = adapter.read_request(body)
-        self.conversation = adapter.conversation(body)
+        self.conversation: Conversation | None = guard.run("call.conversation", adapter.conversation, body)
         self.answer: AnswerDigest | None = self._new_answer()
         self.times: StreamTimes | None = None
         self._request_id: str | None = None
@@ -131,7 +131,8 @@ class Call:
             "turn": run.begin_turn(), "run_id": run.run_id, "agent_name": run.agent_name, "conversation_id": run.conversation_id,
         }  # fmt: skip
         if self.conversation is not None:
-            values.update(history_values(run, self.conversation, self.adapter.api))
+            values.update(guard.run("call.history", history_values, run, self.conversation) or {})
+            values.update(guard.run("call.replay", replay_values, run, self.conversation, self.adapter.api) or {})
         return values
 
     @property
@@ -158,19 +159,24 @@ class Call:
     def notice(self, event: Any) -> None:
         """Look at a stream event that produced nothing: the last one of a Responses stream carries the items to send back."""
         if self._run is not None and get(event, "type") in TERMINAL_EVENTS:
-            self._run.remember(self.adapter.api, get(event, "response"))
+            guard.run("call.remember", self._run.remember, self.adapter.api, get(event, "response"))
 
     def succeed(self, response: Any) -> None:
         """End with a whole response: an SDK object or parsed JSON."""
-        facts = self.adapter.read_response(response, self.facts, self.answer)
+        facts = guard.run("call.read", self.adapter.read_response, response, self.facts, self.answer)
         if self._run is not None:
-            self._run.remember(self.adapter.api, response)
-        self.finish(facts)
+            guard.run("call.remember", self._run.remember, self.adapter.api, response)
+        self.finish(facts or ResponseFacts())
 
     def fail(self, error: BaseException) -> None:
         """End with an exception of the SDK or of whoever interrupted it."""
-        failure = self.adapter.read_error(error, self.facts)
+        failure = self.failure(error)
         self.finish(failure.partial or ResponseFacts(), failure=failure)
+
+    def failure(self, error: BaseException) -> ErrorFacts:
+        """Facts of an exception; its class alone where the adapter cannot read it."""
+        read = guard.run("call.error", self.adapter.read_error, error, self.facts)
+        return read or ErrorFacts(error_type(type(error).__name__) or OTHER)
 
     def finish(self, facts: ResponseFacts, end: StreamEnd | None = None, failure: ErrorFacts | None = None) -> None:
         """End the call, once; a later end does nothing."""
@@ -181,6 +187,8 @@ class Call:
         record = validated({**self._values, **self._response_values(facts, end, failure)})
         self._runtime.emitter.finish(self._started, record)
         if self._run is not None:
+            if end is not None and facts.announced:
+                guard.run("call.remember", self._run.remember_stream, facts.announced)
             self._run.end_turn(record, facts.tool_calls)
 
     def _response_values(self, facts: ResponseFacts, end: StreamEnd | None, failure: ErrorFacts | None) -> dict[str, Any]:
@@ -196,20 +204,23 @@ class Call:
         values.update(finish_values(facts, failure), **block_values(facts), **tool_call_values(facts))
         if self.times is not None:
             values.update({name: getattr(self.times, name) for name in TIME_FIELDS})
-        if self.answer is not None and (digested := self.answer.result()) is not None:
+        if self.answer is not None and (digested := guard.run("call.answer", self.answer.result)) is not None:
             values["answer_digest"], values["answer_size_band"] = digested
         return values
 
 
-def history_values(run: Run, conversation: Conversation, api: str) -> dict[str, Any]:
+def history_values(run: Run, conversation: Conversation) -> dict[str, Any]:
     """What the run's history says of this request."""
-    values: dict[str, Any] = {}
-    if run.history is not None:
-        seen = run.history.observe(conversation)
-        values.update({name: getattr(seen, name) for name in HISTORY_FIELDS})
+    if run.history is None:
+        return {}
+    seen = run.history.observe(conversation)
+    return {name: getattr(seen, name) for name in HISTORY_FIELDS}
+
+
+def replay_values(run: Run, conversation: Conversation, api: str) -> dict[str, Any]:
+    """What came back of the reasoning items that were due."""
     replayed = run.replay.check(conversation, api)
-    values.update({name: getattr(replayed, name) for name in REPLAY_FIELDS})
-    return values
+    return {name: getattr(replayed, name) for name in REPLAY_FIELDS}
 
 
 def finish_values(facts: ResponseFacts, failure: ErrorFacts | None) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from otel_agent.records import ModelTurn, ToolExecution
 from otel_agent.records.closed import Budget as BudgetName
 from otel_agent.records.closed import EndReason
 from otel_agent.repeats import Repeats
-from otel_agent.replay import Replay
+from otel_agent.replay import CALL, CALLS, REASONING, Replay, Seal
 
 RUN_KEY: Final = "otel-agent-run"
 """Context key of the run in force. It lives in the OpenTelemetry context, so whatever carries that carries the run."""
@@ -112,6 +112,12 @@ class Run:
         source = RESPONSE_ITEMS.get(api)
         if source is not None and response is not None:
             self.replay.remember(source(response))
+
+    def remember_stream(self, announced: list[tuple[str, str | None]]) -> None:
+        """The same for a stream, which told types and ids only: a dropped item shows, a changed one does not."""
+        seals = [Seal(CALL, found) if kind in CALLS else Seal(kind, None) for kind, found in announced if kind in CALLS or kind in REASONING]
+        if seals:
+            self.replay.remember(seals)
 
     def _resend(self, input_tokens: int | None) -> None:
         """Each turn sends the previous turn's input once more (as far as it still sends that much)."""
