@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import threading
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,7 +30,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from otel_agent import guard
+from otel_agent import guard, semconv
 from otel_agent.export_guard import GuardedLogExporter, GuardedMetricExporter, GuardedSpanExporter
 from otel_agent.settings import Settings
 
@@ -86,8 +87,12 @@ def within(timeout: float, *tasks: Callable[[], Any]) -> bool:
 
 
 def resource() -> Resource:
-    """The resource by ``OTEL_SERVICE_NAME`` and ``OTEL_RESOURCE_ATTRIBUTES``. No process detector: a command line may hold secrets."""
-    return Resource.create().merge(OTELResourceDetector().detect())
+    """The resource by ``OTEL_SERVICE_NAME`` and ``OTEL_RESOURCE_ATTRIBUTES``. No process detector: a command line may hold secrets.
+
+    An instance of its own for each process, unless one is given: counters of two processes under one name would be one broken series.
+    """
+    own = Resource({semconv.SERVICE_INSTANCE_ID: str(uuid.uuid4())})
+    return own.merge(Resource.create()).merge(OTELResourceDetector().detect())
 
 
 def exporter(signal: str, settings: Settings) -> Any:

@@ -196,6 +196,22 @@ def text_protocol(shop: Shop) -> None:
                 return
 
 
+def rated(shop: Shop) -> None:
+    """An answer from documents, and what its reader did next."""
+    with otel_agent.agent_run(shop.scenario):
+        with otel_agent.retrieval("handbook", top_k=5) as found:
+            found.documents(["returns-1", "returns-4", "shipping-2"])
+        converse(shop, "How long does a refund take?")
+        otel_agent.feedback("accepted")
+        otel_agent.feedback("rated", rating=0.9)
+
+
+def left_open(shop: Shop) -> None:
+    """A run that nobody ends."""
+    active = otel_agent.agent_run(shop.scenario).begin()
+    active.bind(converse)(shop, "Export everything.")
+
+
 AGENTS: Final[dict[str, Callable[[Shop], None]]] = {
     "support": reference,
     "research-looping": looping,
@@ -207,6 +223,9 @@ AGENTS: Final[dict[str, Callable[[Shop], None]]] = {
     "replay-dropped": dropped,
     "replay-edited": edited,
     "text-protocol": text_protocol,
+    "handbook-rated": rated,
+    "tool-invented": reference,
+    "export-left-open": left_open,
 }
 """Agents by scenario; the others are :func:`plain`."""
 

@@ -18,13 +18,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from otel_agent.demo.proof import Proof, search
 from otel_agent.demo.scripts import SCENARIOS, load
-from otel_agent.local import reader, render
+from otel_agent.local import queries, reader, render
 from otel_agent.local.server import LocalServer
 from otel_agent.settings import child_environment
 from otel_agent.testing.canaries import Canaries
 from otel_agent.testing.standin import Standin
 
 PLANNED: Final = len(SCENARIOS)
+ENDING: Final = sorted(scenario.name for scenario in SCENARIOS if scenario.ends)
 TIME_LIMIT: Final = 90.0
 
 
@@ -39,7 +40,7 @@ class Options:
 
 
 def play(options: Options) -> int:
-    """Run the demo. 0 when all scenarios were recorded and no deliberation was found in the store."""
+    """Run the demo. 0 when all scenarios were recorded, each with its end but the one that has none, and no deliberation was found in the store."""
     console = Console(stderr=options.json)
     canaries = Canaries(secrets.token_hex(8))
     with ExitStack() as stack:
@@ -54,7 +55,12 @@ def play(options: Options) -> int:
         found = reader.runs(path)
         proof = search(path, canaries, planted)
         _report(console, options, found, proof, path)
-    return 0 if not failed and not proof.found and len(found["runs"]) == PLANNED else 1
+    return 0 if not failed and not proof.found and len(found["runs"]) == PLANNED and _ended(found) == ENDING else 1
+
+
+def _ended(found: dict[str, Any]) -> list[str]:
+    """The agents whose runs have an end."""
+    return sorted(run["agent_name"] for run in found["runs"] if run["state"] == queries.ENDED)
 
 
 def _elsewhere(console: Console, standin: Standin, endpoint: str, protocol: str) -> int:

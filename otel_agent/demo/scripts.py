@@ -14,12 +14,13 @@ Steps = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One run of an agent. ``shows``: what to look for in the record."""
+    """One run of an agent. ``shows``: what to look for in the record. ``ends``: whether the run gets to its end."""
 
     name: str
     shows: str
     steps: Callable[[Thinker], Steps]
     flavour: str = "openai"
+    ends: bool = True
 
 
 class Thinker:
@@ -136,6 +137,18 @@ def _text_protocol(think: Thinker) -> Steps:
     )
 
 
+def _rated(think: Thinker) -> Steps:
+    return (Reply([think(), Text("Refunds take five days; see the page on returns.")]),)
+
+
+def _invented_tool(think: Thinker) -> Steps:
+    return Reply([think(), ToolUse("cancel_order", {"order": "C-3"})]), Reply([think(), Text("I cannot cancel it myself.")])
+
+
+def _left_open(think: Thinker) -> Steps:
+    return Reply([think(), ToolUse("read_page", {"page": 9})]), Reply([think(), Text("The export has begun.")])
+
+
 SCENARIOS: Final = (
     Scenario("support", "a healthy run: two tools, an answer, cached prefix", _answered),
     Scenario("support-truncated", "thinking used up the output cap: empty and truncated", _truncated),
@@ -153,6 +166,9 @@ SCENARIOS: Final = (
     Scenario("replay-dropped", "reasoning items not sent back in an open tool loop", _replay),
     Scenario("replay-edited", "reasoning items sent back changed", _replay),
     Scenario("text-protocol", "an agent that still writes Thought/Action/Observation", _text_protocol),
+    Scenario("handbook-rated", "documents found, an answer, and what the user thought of it", _rated),
+    Scenario("tool-invented", "a call of a tool that was never offered", _invented_tool),
+    Scenario("export-left-open", "a run whose end never came, as when its process is killed", _left_open, ends=False),
 )
 
 

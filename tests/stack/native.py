@@ -121,7 +121,7 @@ def _prometheus(folder: Path, ports: Ports, options: Options) -> Process:
         f"--storage.tsdb.path={folder / 'prometheus'}",
         f"--web.listen-address=127.0.0.1:{ports.prometheus}",
         "--web.enable-otlp-receiver",
-        "--enable-feature=exemplar-storage",
+        "--enable-feature=exemplar-storage,created-timestamp-zero-ingestion",
     ]
     return Process("prometheus", command, f"{_base(ports.prometheus)}/-/ready", folder / "prometheus.log")
 
