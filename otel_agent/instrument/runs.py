@@ -12,6 +12,7 @@ from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
+from opentelemetry.trace import INVALID_SPAN
 
 from otel_agent import guard
 from otel_agent.budget import REASONS, Budget, BudgetExceeded, OnExceed
@@ -182,7 +183,7 @@ class agent_run:  # noqa: N801 - a context manager and decorator, named like one
         )
         parent = otel_context.get_current()
         values = {**begin_values(run), **budget_values(run.budget), "operation": "invoke_agent", "agent_version": identifier(self._version)}
-        started = made.emitter.begin(AgentRun, run.agent_name, values, parent)
+        started = guard.run("run.begin", made.emitter.begin, AgentRun, run.agent_name, values, parent) or Started(INVALID_SPAN, parent, {})
         started.context = otel_context.set_value(RUN_KEY, run, started.context)
         run.context = started.context
         guard.run(

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from otel_agent import guard
 from otel_agent.instrument.calls import Call
-from otel_agent.protocol import Phase, StreamAccumulator
+from otel_agent.protocol import Phase, ResponseFacts, StreamAccumulator
 from otel_agent.records.closed import StreamEnd
 
 _taps: Final[weakref.WeakKeyDictionary[Any, StreamTap]] = weakref.WeakKeyDictionary()
@@ -46,8 +46,9 @@ class StreamTap:
 
     def _end(self, how: StreamEnd, error: BaseException | None) -> None:
         self._times.close(self._call.now)
-        failure = None if error is None else self._call.adapter.read_error(error, self._call.facts)
-        self._call.finish(self._accumulator.finish(), how, failure)
+        failure = None if error is None else self._call.failure(error)
+        facts = guard.run("stream.facts", self._accumulator.finish) or ResponseFacts()
+        self._call.finish(facts, how, failure)
 
     def stop(self, complete: bool) -> None:
         """The source of events stopped: at its end, or by the exception that is under way."""
