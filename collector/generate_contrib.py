@@ -34,18 +34,22 @@ def quoted(text: str) -> str:
 
 
 def listed(texts: Iterable[str]) -> str:
+    """An OTTL list of strings."""
     return f"[{', '.join(quoted(text) for text in sorted(texts))}]"
 
 
 def one_of(texts: Iterable[str]) -> str:
+    """A pattern that matches any of the texts and nothing else."""
     return f"^({'|'.join(re.escape(text) for text in sorted(texts))})$"
 
 
 def matches(path: str, pattern: str) -> str:
+    """An OTTL condition: the path holds a string that fits."""
     return f"IsMatch({path}, {quoted(pattern)})"
 
 
 def is_own(rules: Allowlist) -> str:
+    """An OTTL condition: the scope is the project's own."""
     return matches("scope.name", one_of(rules["scopes"]["own"]))
 
 
@@ -68,6 +72,7 @@ def resource_and_scope(rules: Allowlist) -> list[dict[str, Any]]:
 
 
 def group(*statements: str) -> dict[str, Any]:
+    """Statements of one context."""
     return {"statements": list(statements)}
 
 
@@ -81,6 +86,7 @@ def kept(path: str, rules: Allowlist, part: str) -> list[str]:
 
 
 def span_statements(rules: Allowlist) -> list[dict[str, Any]]:
+    """What is done to spans."""
     own, name = is_own(rules), matches("span.name", rules["own"]["span"]["name"])
     operation = 'span.attributes["gen_ai.operation.name"]'
     operations = rules["own"]["span"]["attributes"].get("gen_ai.operation.name", {}).get("enum", ["chat"])
@@ -104,6 +110,7 @@ def span_statements(rules: Allowlist) -> list[dict[str, Any]]:
 
 
 def metric_statements(rules: Allowlist) -> list[dict[str, Any]]:
+    """What is done to metrics."""
     return [
         *resource_and_scope(rules),
         group(
@@ -117,6 +124,7 @@ def metric_statements(rules: Allowlist) -> list[dict[str, Any]]:
 
 
 def log_statements(rules: Allowlist) -> list[dict[str, Any]]:
+    """What is done to log records."""
     own = is_own(rules)
     odd = f"not ({own}) and not {matches('log.event_name', rules['scopes']['foreign_pattern'])}"
     return [
@@ -150,6 +158,7 @@ def keys(rules: Allowlist) -> list[str]:
 
 
 def guard(rules: Allowlist) -> dict[str, Any]:
+    """The whole configuration: both processors and where they stand."""
     redaction = {
         "allow_all_keys": False,
         "allowed_keys": keys(rules),

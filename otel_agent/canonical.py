@@ -80,7 +80,7 @@ def canonical(value: Any) -> bytes | Marker:
     return _bounded(data) if data is not None else _slow(value)
 
 
-def parse_arguments(text: str) -> Any:
+def parse_arguments(text: str) -> Any:  # noqa: PLR0911 - each way in which a text is no value has its answer
     """The value of a JSON text as a provider sends arguments, or a :class:`Marker`.
 
     Blank text is an empty object: a call without arguments. Text that is no JSON (cut off, say) stands for itself, as a string. Of

@@ -122,7 +122,7 @@ class ResponseFacts:
     tool_calls: list[ToolCall] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     announced: list[tuple[str, str | None]] = field(default_factory=list)
-    """Type and id of each reasoning block and tool call of a stream, in order: what the next request owes. Whole responses say it themselves."""
+    """Type and id of each reasoning block and tool call of a stream, in order: what the next request owes."""
     error_type: str | None = None
     """A failure reported as data (a Responses ``failed`` status, an ``error`` event that raises nothing)."""
 

@@ -12,7 +12,7 @@ from otel_agent.protocol import ErrorFacts
 from otel_agent.tally import tally
 
 KNOWN: Final = frozenset({
-    # Anthropic: error.type
+    # Anthropic names its errors by their type
     "invalid_request_error", "authentication_error", "billing_error", "permission_error", "not_found_error", "rate_limit_error",
     "timeout_error", "api_error", "overloaded_error", "conflict_error", "request_too_large", "gateway_timeout_error",
     # OpenAI: error.code, error.type, and the code of a failed response

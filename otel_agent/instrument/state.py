@@ -115,7 +115,8 @@ class Run:
 
     def remember_stream(self, announced: list[tuple[str, str | None]]) -> None:
         """The same for a stream, which told types and ids only: a dropped item shows, a changed one does not."""
-        seals = [Seal(CALL, found) if kind in CALLS else Seal(kind, None) for kind, found in announced if kind in CALLS or kind in REASONING]
+        owed = [(kind, found) for kind, found in announced if kind in CALLS or kind in REASONING]
+        seals = [Seal(CALL, found) if kind in CALLS else Seal(kind, None) for kind, found in owed]
         if seals:
             self.replay.remember(seals)
 

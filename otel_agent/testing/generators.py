@@ -283,7 +283,7 @@ def cases(dialect: str, plant: Canaries, *, shrinkable: bool = False) -> SearchS
 
 
 def _grown(grow: Callable[[Random], Grown], *, shrinkable: bool) -> SearchStrategy[Grown]:
-    from hypothesis import strategies  # noqa: PLC0415 (only users of the strategies need it)
+    from hypothesis import strategies
 
     seeds = strategies.integers(0, 2**63 - 1).map(Random)
     return (strategies.randoms(use_true_random=False) if shrinkable else seeds).map(grow)

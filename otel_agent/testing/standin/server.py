@@ -85,7 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     wbufsize = -1
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
         """Say nothing: requests are recorded instead."""
 
     def _serve(self) -> None:
