@@ -30,7 +30,7 @@ def _json(value: Any, status: int = 200) -> Response:
 
 def _limit(request: Request) -> int:
     text = request.query_params.get("limit", "")
-    return int(text) if text.isdecimal() and len(text) < 6 else DEFAULT_LIMIT  # noqa: PLR2004 - digits of any sane limit
+    return int(text) if text.isdecimal() and len(text) < 6 else DEFAULT_LIMIT
 
 
 def _ask_runs(connection: duckdb.DuckDBPyConnection, request: Request) -> Any:

@@ -19,8 +19,14 @@ def _forms(needle: str) -> tuple[bytes, ...]:
     return raw, b64encode(raw).rstrip(b"="), raw.hex().encode("ascii")
 
 
+def _files(database: Path) -> Iterator[Path]:
+    """The database and all that is named after it: its log, its state file, the folder it spills into."""
+    for path in sorted(database.parent.glob(database.name + "*")):
+        yield from (file for file in ([path] if path.is_file() else sorted(path.rglob("*"))) if file.is_file())
+
+
 def _in_bytes(database: Path, needles: tuple[str, ...]) -> Iterator[str]:
-    for file in sorted(database.parent.glob(database.name + "*")):
+    for file in _files(database):
         content = file.read_bytes()
         if any(form in content for needle in needles for form in _forms(needle)):
             yield f"bytes of {file.name}"

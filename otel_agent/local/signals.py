@@ -19,7 +19,6 @@ from otel_agent.local.guard import Removed, guard_logs, guard_metrics, guard_tra
 from otel_agent.local.rows import Rows, log_rows, point_rows, span_rows
 from otel_agent.local.wire import Path
 
-
 RECORDS: Final = (frozenset({1}), frozenset({2}), frozenset({2}))
 """Field numbers from a request over its resource and scope groups to spans, metrics or log records."""
 POINTS: Final = (*RECORDS, frozenset({5, 7, 9, 10, 11}), frozenset({1}))

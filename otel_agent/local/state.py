@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 SUFFIX: Final = ".server.json"
+FILE_MODE: Final = 0o600
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,9 @@ def write(database: Path, running: Running) -> None:
     """Replace the state file in one step, never readable by others."""
     path = state_path(database)
     fresh = path.with_name(f"{path.name}.{running.pid}")
-    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+    fresh.touch(mode=FILE_MODE)
+    fresh.chmod(FILE_MODE)  # a file of that name may have been left behind
+    with fresh.open("w", encoding="utf-8") as file:
         json.dump(asdict(running), file)
     fresh.replace(path)
 

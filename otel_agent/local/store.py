@@ -120,14 +120,18 @@ def _lay_out(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     connection.commit()
 
 
+def _check_laid_out(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    if _check_version(connection, path) is None:
+        raise StoreError(f"{path} is empty: nothing has been recorded yet")
+
+
 def open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
     """A connection for reading while no process holds the file. Raises :class:`StoreError`."""
     if not path.exists():
         raise StoreError(f"{path} does not exist: nothing has been recorded yet")
     connection = _connect(path, read_only=True, config=dict(READ_ONLY))
     try:
-        if _check_version(connection, path) is None:
-            raise StoreError(f"{path} is empty: nothing has been recorded yet")
+        _check_laid_out(connection, path)
     except StoreError:
         connection.close()
         raise
@@ -137,7 +141,7 @@ def open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
 class Store:
     """The file opened for writing; shuts every other process out until closed."""
 
-    def __init__(self, path: Path, *, memory: str = "512MB", threads: int = 2) -> None:
+    def __init__(self, path: Path, *, memory: str = "256MB", threads: int = 2) -> None:
         self.path = path
         path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         with _private_umask():

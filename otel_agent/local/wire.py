@@ -20,11 +20,11 @@ _FIXED: Final = {1: 8, 5: 4}
 def _varint(body: bytes, at: int, end: int) -> tuple[int, int]:
     """A value and what follows it. Raises ``ValueError`` on bytes that are none."""
     value = shift = 0
-    while at < end and shift < 64:  # noqa: PLR2004 - bits of the longest varint
+    while at < end and shift < 64:
         byte = body[at]
         value |= (byte & 0x7F) << shift
         at += 1
-        if byte < 0x80:  # noqa: PLR2004 - the continuation bit
+        if byte < 0x80:
             return value, at
         shift += 7
     raise ValueError

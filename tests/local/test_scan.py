@@ -29,6 +29,10 @@ def test_text_beside_the_database_is_found(database: Path) -> None:
         send_http(server, payloads.logs(payloads.turn("marker-1", 1)))
     for name, content in (("wal.old", b"marker-2"), ("note", b"marker-3".hex().encode())):
         database.with_name(f"{database.name}.{name}").write_bytes(content)
+    spilled = database.with_name(f"{database.name}.tmp")
+    spilled.mkdir()
+    (spilled / "block").write_bytes(b"marker-4")
+    assert places_of(database, ["marker-4"]) == ["bytes of block"]
     assert places_of(database, ["marker-2"]) == [f"bytes of {database.name}.wal.old"]
     assert places_of(database, ["marker-3"]) == [f"bytes of {database.name}.note"]
 
