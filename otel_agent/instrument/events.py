@@ -11,8 +11,9 @@ from opentelemetry import context as otel_context
 from otel_agent import guard
 from otel_agent.fields import MAX_ITEMS, count, error_type, identifier, number
 from otel_agent.instrument import runtime
-from otel_agent.instrument.runs import attached, begin_values
+from otel_agent.instrument.runs import begin_values
 from otel_agent.instrument.state import current_run
+from otel_agent.instrument.stepping import attached
 from otel_agent.records import Feedback, Retrieval
 from otel_agent.records.closed import FeedbackKind, FeedbackSource
 

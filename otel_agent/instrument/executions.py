@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextvars import ContextVar
-from types import TracebackType
-from typing import Any, Final, Self
+from types import MappingProxyType, TracebackType
+from typing import Any, Final, Self, TypeAlias
 
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
+from opentelemetry.trace import INVALID_SPAN
 
-from otel_agent import guard
+from otel_agent import collected, guard
 from otel_agent.budget import BudgetExceeded
+from otel_agent.emit import Started
 from otel_agent.fields import MAX_ITEMS, OTHER, error_type, identifier, tool_name, word
 from otel_agent.instrument import runtime
-from otel_agent.instrument.runs import attached
+from otel_agent.instrument.fitting import fitted
+from otel_agent.instrument.policy import enforce, judge
 from otel_agent.instrument.state import Run, current_run, run_waiting_for
-from otel_agent.instrument.tool_spec import Decision, ToolCallView, ToolDenied, ToolSpec, returned_failure
+from otel_agent.instrument.stepping import attached
+from otel_agent.instrument.tool_spec import ToolCallView, ToolDenied, ToolSpec, returned_failure
 from otel_agent.instrument.validation import Validator
 from otel_agent.records import ToolExecution
 from otel_agent.records.closed import ToolOutcome
@@ -25,8 +29,11 @@ from otel_agent.records.closed import ToolOutcome
 call_id_in_force: ContextVar[str | None] = ContextVar("otel_agent_tool_call_id", default=None)
 """The provider's id of the call being executed, set by whoever knows it."""
 
-_open: ContextVar[frozenset[str]] = ContextVar("otel_agent_open_tools", default=frozenset())
-"""Tools being executed around this point: a tool watched twice (by a runner and by a decorator) is recorded once."""
+Key: TypeAlias = tuple[str, str | None]
+
+_open: ContextVar[Mapping[Key, Execution]] = ContextVar("otel_agent_open_tools", default=MappingProxyType({}))
+"""Tools being executed around this point, by name and run: a tool watched twice (by a runner and by a decorator) is recorded once, and
+the same tool in a run inside it is another execution."""
 
 NOTHING: Final = object()
 
@@ -55,9 +62,11 @@ class Execution:
             "tool": name, "call_id": identifier(given) or self._expected_id(name), "kind": spec.kind, "effect": spec.effect,
             "tool_type": "extension" if spec.kind == "server" else "function", "operation": "execute_tool", "overlap": overlap or None,
         }  # fmt: skip
-        self._values.update(self._identity())
-        self._values.update(self._argument_values(validator))
-        self._started = self._runtime.emitter.begin(ToolExecution, name, self._values, parent)
+        self._values.update(guard.run("tool.identity", self._identity) or {})
+        self._values.update(guard.run("tool.arguments", self._argument_values, validator) or {})
+        self._started = guard.run("tool.span", self._runtime.emitter.begin, ToolExecution, name, self._values, parent) or Started(
+            INVALID_SPAN, parent, {}
+        )
         self._begun = self._runtime.clock()
         self._attached: attached | None = None
 
@@ -104,32 +113,24 @@ class Execution:
             values.update(repeat=seen.repeat, consecutive=seen.consecutive, cycle=seen.cycle)
         return values
 
-    def decide(self) -> None:
-        """Ask the team's policy. Raises :class:`ToolDenied` when it, or a person, refuses; the execution is then recorded as denied."""
-        governance = self._spec.governance
-        if governance.policy is None:
+    def decide(self, spec: ToolSpec, arguments: Mapping[str, Any] | None) -> None:
+        """Ask the policy of ``spec``: of this tool, or of the same tool as a decorator inside it declares it.
+
+        Raises :class:`ToolDenied` when it, or a person, refuses; the execution is then recorded as denied.
+        """
+        judgement = judge(spec.governance, view_of(spec, arguments, self._values))
+        if judgement is None:
             return
-        view = ToolCallView(
-            self._values["tool"], self._arguments or {}, self._spec.effect, self._values.get("phase"), self._values["call_id"]
-        )
-        answer = guard.run("tool.policy", governance.policy, view)
-        # A policy that fails must not open the gate it guards.
-        decision = answer if isinstance(answer, Decision) else Decision("deny", "policy_failed")
-        self._values.update(decision=decision.decision, rule_id=identifier(decision.rule_id))
-        allowed = decision.decision in {"allow", "modify"}
-        if decision.decision == "needs_approval":
-            approval = guard.run("tool.approve", governance.approve, view) if governance.approve is not None else None
-            self._values["approval"] = approval or "pending"
-            allowed = approval in {"approved", "not_required"}
-        if not allowed:
+        self._values.update(judgement.values)
+        if not judgement.allowed:
             guard.run("tool.finish", self.finish, "denied")
-            raise ToolDenied(self._values["tool"], decision.rule_id)
+            raise ToolDenied(self._values["tool"], judgement.rule_id)
 
     def __enter__(self) -> Self:
         self._attached = attached(self._started.context)
         self._attached.__enter__()
         self._names = _open.get()
-        _open.set(self._names | {self._values["tool"]})
+        _open.set({**self._names, (self._spec.name, None if self._run is None else self._run.run_id): self})
         return self
 
     def result(self, value: Any) -> None:
@@ -151,7 +152,7 @@ class Execution:
         """End with the result handed over, or with an exception."""
         if error is not None:
             self.finish(outcome_of(error), error_type(type(error).__name__))
-        elif self._result is not NOTHING and self._failed(self._result):
+        elif self._result is not NOTHING and guard.run("tool.failed", self._failed, self._result):
             self.finish("error", "tool_error")
         else:
             self.finish("ok")
@@ -161,7 +162,7 @@ class Execution:
         if returned_failure(result):
             return True
         predicate = self._spec.failed
-        return predicate is not None and bool(guard.run("tool.failed", predicate, result))
+        return predicate is not None and bool(predicate(result))
 
     def finish(self, outcome: ToolOutcome, error: str | None = None) -> None:
         """Emit the record, once."""
@@ -169,10 +170,14 @@ class Execution:
             self._done.pop()
         except IndexError:
             return
-        values = {**self._values, **self._result_values(), "outcome": self._outcome(outcome), "error_type": error}
+        collected.run("tool.finish", self._finish, outcome, error, self._result)
+
+    def _finish(self, outcome: ToolOutcome, error: str | None, result: Any) -> None:
+        read = guard.run("tool.result", self._result_values, result) or {}
+        values = {**self._values, **read, "outcome": self._outcome(outcome), "error_type": error}
         values["duration"] = self._runtime.clock() - self._begun
-        record = ToolExecution(**{name: value for name, value in values.items() if value is not None})
-        self._runtime.emitter.finish(self._started, record)
+        record = fitted(ToolExecution, values)
+        guard.run("tool.emit", self._runtime.emitter.finish, self._started, record)
         if self._run is not None:
             self._run.end_tool(record, self._write)
             if record.call_id is not None:
@@ -180,12 +185,12 @@ class Execution:
 
     def _outcome(self, outcome: ToolOutcome) -> ToolOutcome:
         """Why it failed, where more is known: no such tool, or arguments that did not fit the declared schema."""
-        if self._values["tool"] == OTHER:
+        if self._spec.name == OTHER:
             return "unknown_tool"
-        return "invalid_arguments" if outcome == "error" and self._values["validation"] == "failed" else outcome
+        return "invalid_arguments" if outcome == "error" and self._values.get("validation") == "failed" else outcome
 
-    def _result_values(self) -> dict[str, Any]:
-        result, spec, digester = self._result, self._spec, self._runtime.digester
+    def _result_values(self, result: Any) -> dict[str, Any]:
+        spec, digester = self._spec, self._runtime.digester
         if result is NOTHING:
             return {}
         values: dict[str, Any] = {}
@@ -223,14 +228,33 @@ def begin(spec: ToolSpec, validator: Validator, arguments: Mapping[str, Any] | N
 
     Raises what the caller asked for, and only that: :class:`BudgetExceeded` and :class:`ToolDenied`.
     """
-    if otel_context.get_value(runtime.SUPPRESS) or spec.name in _open.get():
+    watching = _watching(spec)
+    if watching is not None:
+        watching.decide(spec, arguments)
         return None
-    made = guard.run("tool.begin", _begin, spec, validator, arguments, call_id)
+    suppressed = otel_context.get_value(runtime.SUPPRESS)
+    made = None if suppressed else guard.run("tool.begin", _begin, spec, validator, arguments, call_id)
     if isinstance(made, BudgetExceeded):
         raise made
-    if made is not None:
-        made.decide()
+    if made is None:
+        enforce(spec.governance, view_of(spec, arguments, {"call_id": call_id}))
+    else:
+        made.decide(spec, arguments)
     return made
+
+
+def _watching(spec: ToolSpec) -> Execution | None:
+    """The execution that watches this very tool already."""
+    opened = _open.get()
+    if not opened:
+        return None
+    run = current_run()
+    return opened.get((spec.name, None if run is None else run.run_id))
+
+
+def view_of(spec: ToolSpec, arguments: Mapping[str, Any] | None, values: Mapping[str, Any]) -> ToolCallView:
+    """What policy and approval are shown."""
+    return ToolCallView(tool_name(spec.name) or OTHER, arguments or {}, spec.effect, values.get("phase"), values.get("call_id"))
 
 
 def _begin(spec: ToolSpec, validator: Validator, arguments: Mapping[str, Any] | None, call_id: str | None) -> Execution | BudgetExceeded:

@@ -14,13 +14,14 @@ from opentelemetry import context as otel_context
 from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN
 
-from otel_agent import guard
+from otel_agent import collected, guard
 from otel_agent.budget import REASONS, Budget, BudgetExceeded, OnExceed
 from otel_agent.emit import Started
 from otel_agent.fields import error_type, identifier, tool_name
 from otel_agent.instrument import runtime
 from otel_agent.instrument.runtime import Runtime
 from otel_agent.instrument.state import RUN_KEY, Run, new_history
+from otel_agent.instrument.stepping import Stepped, SteppedAsync, attached
 from otel_agent.records import AgentRun, RunStarted
 from otel_agent.records.closed import EndReason
 from otel_agent.replay import Replay
@@ -76,7 +77,7 @@ class ActiveRun:
             self._open.pop()
         except IndexError:
             return
-        guard.run("run.finish", self._finish, error)
+        collected.run("run.finish", self._finish, error)
 
     def _finish(self, error: BaseException | None) -> None:
         run = self._run
@@ -120,23 +121,6 @@ def budget_values(budget: Budget) -> dict[str, Any]:
     if budget.seconds is not None:
         values["budget_seconds"] = float(budget.seconds)
     return values
-
-
-class attached:  # noqa: N801 - used as a verb in ``with attached(context)``
-    """Makes a context current for a block. Leaves another context alone if the block ends in one: no token is kept."""
-
-    __slots__ = ("_before", "_context")
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
-    def __enter__(self) -> None:
-        self._before = otel_context.get_current()
-        otel_context.attach(self._context)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if otel_context.get_current() is self._context:
-            otel_context.attach(self._before)
 
 
 class agent_run:  # noqa: N801 - a context manager and decorator, named like one
@@ -261,19 +245,13 @@ def _async_generator(
     async def decorated(*args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[Any, Any]:
         active = fresh().begin()
         with _Ending(active):
-            inner = function(*args, **kwargs)
-            sent: Any = None
-            while True:
-                try:
-                    with attached(active.context):
-                        item = await inner.asend(sent)
-                except StopAsyncIteration:
-                    return
-                try:
-                    sent = yield item
-                except GeneratorExit:
-                    await inner.aclose()
-                    raise
+            steps = SteppedAsync(function(*args, **kwargs), active.context)
+            try:
+                while await steps.advance():
+                    with steps:
+                        steps.sent = yield steps.item
+            finally:
+                await steps.aclose()
 
     return decorated
 
@@ -289,26 +267,3 @@ class _Ending:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._active.finish(error)
-
-
-class Stepped(Generator[Any, Any, Any]):
-    """A generator each of whose steps runs in a given context; between steps the consumer's own context is in force."""
-
-    def __init__(self, inner: Generator[Any, Any, Any], context: Context) -> None:
-        self._inner = inner
-        self._context = context
-
-    def send(self, value: Any) -> Any:
-        """One step."""
-        with attached(self._context):
-            return self._inner.send(value)
-
-    def throw(self, *error: Any) -> Any:
-        """One step that begins with an exception."""
-        with attached(self._context):
-            return self._inner.throw(*error)
-
-    def close(self) -> None:
-        """End the inner generator in its context."""
-        with attached(self._context):
-            self._inner.close()

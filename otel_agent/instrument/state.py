@@ -79,6 +79,7 @@ class Run:
     last_turn: ModelTurn | None = None
     _pending: dict[str, list[str]] = field(default_factory=dict)
     _writes: int = 0
+    _untold: bool = False
     _previous_input: int | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -88,6 +89,7 @@ class Run:
             number = self.totals.turns + 1
             self._spend(turns=number)
             self.totals.turns = number
+        self._tell()
         return number
 
     def end_turn(self, turn: ModelTurn, calls: list[ToolCall]) -> None:
@@ -106,6 +108,7 @@ class Run:
             for call in calls:
                 self._expect(call)
             self._note_overdraft(totals.turns)
+        self._tell()
 
     def remember(self, api: str, response: Any) -> None:
         """Keep what a response obliges the caller to send back: seals of its reasoning items, never their text."""
@@ -161,7 +164,8 @@ class Run:
             self.totals.tool_calls = number
             overlap = write and self._writes > 0
             self._writes += write
-            return overlap
+        self._tell()
+        return overlap
 
     def end_tool(self, tool: ToolExecution, write: bool) -> None:
         """Take a finished execution into the sums."""
@@ -177,9 +181,15 @@ class Run:
         name = overdrawn(self.budget, turns, totals.input_tokens or 0, totals.output_tokens or 0, self.clock() - self.started, used)
         if name is not None and self.exceeded is None:
             self.exceeded = name
-            if callable(self.on_exceed):
-                guarded("budget.on_exceed", self.on_exceed, name)
+            self._untold = True
         return name
+
+    def _tell(self) -> None:
+        """Tell the application of the budget that ran out, once. Outside the lock: it may call a tool or wait for one."""
+        with self._lock:
+            due, self._untold = self._untold, False
+        if due and self.exceeded is not None and callable(self.on_exceed):
+            guarded("budget.on_exceed", self.on_exceed, self.exceeded)
 
     def _spend(self, turns: int | None = None, tool_calls: int | None = None) -> None:
         name = self._note_overdraft(self.totals.turns if turns is None else turns, tool_calls)
@@ -196,6 +206,7 @@ class Run:
         if turn is None or (turn.finish_reason != "tool_call" and not turn.empty_truncated):
             return "answered"
         self._note_overdraft(self.totals.turns)
+        self._tell()
         if self.exceeded is not None:
             return REASONS[self.exceeded]
         return "token_limit" if turn.empty_truncated else "turn_limit"

@@ -11,11 +11,12 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
 import wrapt
+from opentelemetry import context as otel_context
 
 from otel_agent import guard
 from otel_agent.fields import OTHER
 from otel_agent.instrument.executions import Execution, begin, call_id_in_force
-from otel_agent.instrument.runs import Stepped
+from otel_agent.instrument.stepping import Stepped, SteppedAsync
 from otel_agent.instrument.tool_spec import ToolSpec, declared_names
 from otel_agent.instrument.validation import Validator
 
@@ -217,7 +218,10 @@ def _coroutine(function: Any, arguments_of: ArgumentsOf) -> Any:
         execution = _start(arguments_of, args, kwargs)
         if execution is None:
             return await wrapped(*args, **kwargs)
-        return await _finish_later(execution, wrapped(*args, **kwargs))
+        with execution:
+            result = await wrapped(*args, **kwargs)
+            execution.result(result)
+            return result
 
     return watch(function)
 
@@ -225,8 +229,10 @@ def _coroutine(function: Any, arguments_of: ArgumentsOf) -> Any:
 def _generator(function: Any, arguments_of: ArgumentsOf) -> Any:
     @wrapt.decorator
     def watch(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Generator[Any, Any, Any]:
+        return steps(wrapped(*args, **kwargs), args, kwargs)
+
+    def steps(inner: Generator[Any, Any, Any], args: Any, kwargs: Any) -> Generator[Any, Any, Any]:
         execution = _start(arguments_of, args, kwargs)
-        inner = wrapped(*args, **kwargs)
         if execution is None:
             return (yield from inner)
         with Ending(execution):
@@ -237,16 +243,19 @@ def _generator(function: Any, arguments_of: ArgumentsOf) -> Any:
 
 def _async_generator(function: Any, arguments_of: ArgumentsOf) -> Any:
     @wrapt.decorator
-    async def watch(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> AsyncGenerator[Any, Any]:
+    def watch(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> AsyncGenerator[Any, Any]:
+        return steps(wrapped(*args, **kwargs), args, kwargs)
+
+    async def steps(inner: AsyncGenerator[Any, Any], args: Any, kwargs: Any) -> AsyncGenerator[Any, Any]:
         execution = _start(arguments_of, args, kwargs)
-        inner = wrapped(*args, **kwargs)
-        if execution is None:
-            async for item in inner:
-                yield item
-            return
+        taken = SteppedAsync(inner, otel_context.get_current() if execution is None else execution.context)
         with Ending(execution):
-            async for item in inner:
-                yield item
+            try:
+                while await taken.advance():
+                    with taken:
+                        taken.sent = yield taken.item
+            finally:
+                await taken.aclose()
 
     return watch(function)
 
@@ -254,14 +263,15 @@ def _async_generator(function: Any, arguments_of: ArgumentsOf) -> Any:
 class Ending:
     """Ends an execution when its block does, without making its context current: a generator's body runs in its consumer's."""
 
-    def __init__(self, execution: Execution) -> None:
+    def __init__(self, execution: Execution | None) -> None:
         self._execution = execution
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        guard.run("tool.finish", self._execution.close, error)
+        if self._execution is not None:
+            guard.run("tool.finish", self._execution.close, error)
 
 
 KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any, ArgumentsOf], Any]], ...] = (

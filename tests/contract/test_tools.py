@@ -1,0 +1,513 @@
+"""Tools: every outcome, every kind of callable, and nothing of what they were given or gave."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import inspect
+import json
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NoReturn
+
+import pytest
+
+import otel_agent
+from otel_agent import Budget
+from otel_agent.testing import Canaries, Capture
+
+
+@dataclass
+class Result:
+    """A framework's result object."""
+
+    isError: bool = False  # noqa: N815 - MCP's spelling
+    status: Any = None
+
+
+def returned(value: Any) -> Callable[[], Any]:
+    """A tool that returns ``value``."""
+
+    def report() -> Any:
+        return value
+
+    return report
+
+
+def raised(error: BaseException) -> Callable[[], NoReturn]:
+    """A tool that raises ``error``."""
+
+    def report() -> NoReturn:
+        raise error
+
+    return report
+
+
+OUTCOMES = {
+    "plain": (returned({"order": "A1"}), "ok", None),
+    "none": (returned(None), "ok", None),
+    "zero": (returned({"success": 0}), "ok", None),
+    "text": (returned("error: not found"), "ok", None),
+    "mcp": (returned(Result(isError=True)), "error", "tool_error"),
+    "mcp dict": (returned({"isError": True, "content": []}), "error", "tool_error"),
+    "anthropic": (returned({"type": "tool_result", "is_error": True}), "error", "tool_error"),
+    "json-rpc": (returned({"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "no"}}), "error", "tool_error"),
+    "agno": (returned(Result(status="failure")), "error", "tool_error"),
+    "bedrock": (returned({"toolUseId": "t1", "status": "error"}), "error", "tool_error"),
+    "exception": (raised(LookupError("no such order")), "error", "LookupError"),
+    "timeout": (raised(TimeoutError("late")), "timeout", "TimeoutError"),
+    "cancelled": (raised(asyncio.CancelledError()), "cancelled", "CancelledError"),
+    "interrupt": (raised(KeyboardInterrupt()), "cancelled", "KeyboardInterrupt"),
+}
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_outcomes(name: str, telemetry: Capture) -> None:
+    """Cases 071, 119: failures that a protocol marks are errors, on span, record and metric; other return values are not interpreted."""
+    function, outcome, error = OUTCOMES[name]
+    watched = otel_agent.tool("report")(function)
+    if outcome == "ok" or error == "tool_error":
+        assert watched() is function()
+    else:
+        with pytest.raises(BaseException) as caught:  # noqa: PT011 - whatever it is, it is that very one
+            watched()
+        assert type(caught.value).__name__ == error
+    (record,) = telemetry.tools
+    assert (record["otel_agent.tool.outcome"], record.get("error.type")) == (outcome, error)
+    assert telemetry.spans[0]["status"] == ("UNSET" if outcome == "ok" else "ERROR")
+    assert telemetry.spans[0]["description"] is None
+    assert telemetry.total("otel_agent.tool_executions", otel_agent__tool__outcome=outcome) == 1
+    assert telemetry.total("gen_ai.execute_tool.duration", error__type=error) == 1
+
+
+def test_a_predicate_says_otherwise(quiet_telemetry: Capture) -> None:
+    """Case 071: a team's own reading of a result counts; one that fails is swallowed, and the call is ok."""
+    strict = otel_agent.tool("strict", failed=lambda result: not result["success"])(returned({"success": 0}))
+    faulty = otel_agent.tool("faulty", failed=lambda result: result["missing"])(returned({"success": 0}))
+    assert strict() == faulty() == {"success": 0}
+    assert [record["otel_agent.tool.outcome"] for record in quiet_telemetry.tools] == ["error", "ok"]
+
+
+def test_an_unreadable_result_is_a_result(quiet_telemetry: Capture) -> None:
+    """Case 075: a result whose attributes raise is handed on; the execution is recorded."""
+
+    class Lazy:
+        def __getattr__(self, name: str) -> Any:
+            raise RuntimeError(name)
+
+    lazy = Lazy()
+    assert otel_agent.tool("lazy")(returned(lazy))() is lazy
+    assert [record["otel_agent.tool.outcome"] for record in quiet_telemetry.tools] == ["ok"]
+
+
+class Untouchable:
+    """An object of a user's that must not be copied, pickled, compared, walked or turned into text."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.model = object()
+
+    def _refuse(self, *_args: Any) -> NoReturn:
+        raise AssertionError("a user's object was touched")
+
+    __copy__ = __deepcopy__ = __reduce_ex__ = __getstate__ = __repr__ = __str__ = __iter__ = __len__ = __eq__ = __format__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_a_users_objects_are_left_alone(telemetry: Capture) -> None:
+    """Case 075: a state that holds locks and models is neither copied nor pickled nor stringified, as argument or as result."""
+    state = Untouchable()
+
+    @otel_agent.tool
+    def advance(state: Any, step: int) -> Any:
+        assert step == 1
+        return state
+
+    with otel_agent.agent_run("graph"):
+        assert advance(state, step=1) is state
+        assert advance(state=state, step=1) is state
+    assert [record["otel_agent.tool.outcome"] for record in telemetry.tools] == ["ok", "ok"]
+
+
+# Kinds of callables
+
+
+class Desk:
+    """Methods of every kind."""
+
+    @otel_agent.tool
+    def bound(self, order: str) -> str:
+        """Plain."""
+        return f"bound {order}"
+
+    @otel_agent.tool
+    async def waiting(self, order: str) -> str:
+        """Async."""
+        return f"waiting {order}"
+
+    @staticmethod
+    @otel_agent.tool
+    def static(order: str) -> str:
+        """Static."""
+        return f"static {order}"
+
+    @classmethod
+    @otel_agent.tool
+    def of_class(cls, order: str) -> str:
+        """Of the class."""
+        return f"{cls.__name__} {order}"
+
+
+async def test_methods(telemetry: Capture) -> None:
+    """Case 018: bound, async, static and class methods, with the argument names of the signature and without the instance."""
+    desk = Desk()
+    assert (desk.bound("A1"), await desk.waiting("A1"), desk.static("A1"), desk.of_class("A1")) == (
+        "bound A1", "waiting A1", "static A1", "Desk A1",
+    )  # fmt: skip
+    assert [record["gen_ai.tool.name"] for record in telemetry.tools] == ["bound", "waiting", "static", "of_class"]
+    assert all(record["otel_agent.tool.argument_names"] == ["order"] for record in telemetry.tools)
+    assert len({tuple(record["otel_agent.tool.argument_digests"]) for record in telemetry.tools}) == 1
+
+
+def plain(order: str, *, limit: int = 3) -> str:
+    """Plain."""
+    return f"{order} {limit}"
+
+
+async def coroutine(order: str, *, limit: int = 3) -> str:
+    """Coroutine."""
+    return f"{order} {limit}"
+
+
+def generator(order: str, *, limit: int = 3) -> Generator[str, str, str]:
+    """Generator."""
+    got = yield f"{order} {limit}"
+    yield got
+    return "end"
+
+
+async def async_generator(order: str, *, limit: int = 3) -> AsyncGenerator[str, str]:
+    """Async generator."""
+    got = yield f"{order} {limit}"
+    yield got
+
+
+def returns_awaitable(order: str, *, limit: int = 3) -> Any:
+    """Plain, but what it returns is awaited."""
+    return coroutine(order, limit=limit)
+
+
+KINDS = (plain, coroutine, generator, async_generator, returns_awaitable)
+QUESTIONS = (
+    inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction, inspect.isfunction, callable,
+    inspect.signature, inspect.getdoc, lambda function: function.__name__, lambda function: function.__qualname__,
+    lambda function: function.__module__, lambda function: function.__annotations__, lambda function: function.__kwdefaults__,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("function", KINDS, ids=lambda function: function.__name__)
+def test_inspect_sees_the_same(function: Any, telemetry: Capture) -> None:
+    """Case 018: kind, signature, name and documentation are those of the function."""
+    watched = otel_agent.tool(function)
+    assert [ask(watched) for ask in QUESTIONS] == [ask(function) for ask in QUESTIONS]
+    decorated = otel_agent.agent_run("kinds")(function)
+    assert [ask(decorated) for ask in QUESTIONS[:3]] == [ask(function) for ask in QUESTIONS[:3]]
+    assert telemetry.tools == []
+
+
+@pytest.mark.parametrize("wrap", [otel_agent.tool, otel_agent.agent_run("kinds")], ids=["tool", "run"])
+async def test_every_kind_behaves_as_before(wrap: Any, telemetry: Capture) -> None:
+    """Case 018: what is called, awaited, sent and iterated gives what the bare function gives."""
+    assert wrap(plain)("A1", limit=2) == "A1 2"
+    assert await wrap(coroutine)("A1") == "A1 3"
+    assert await wrap(returns_awaitable)("A1") == "A1 3"
+    steps = wrap(generator)("A1")
+    assert inspect.isgenerator(steps)
+    assert (next(steps), steps.send("sent")) == ("A1 3", "sent")
+    with pytest.raises(StopIteration) as stopped:
+        next(steps)
+    assert stopped.value.value == "end"
+    events = wrap(async_generator)("A1")
+    assert inspect.isasyncgen(events)
+    assert (await anext(events), await events.asend("sent")) == ("A1 3", "sent")
+    assert [event async for event in events] == []
+    assert len(telemetry.tools) + len(telemetry.runs) == 5
+
+
+@pytest.mark.parametrize("wrap", [otel_agent.tool, otel_agent.agent_run("kinds")], ids=["tool", "run"])
+async def test_what_is_thrown_in_reaches_the_generator(wrap: Any, telemetry: Capture) -> None:
+    """Case 018: an exception thrown into a watched generator arrives at its ``yield``; closing runs its ``finally``, in its context."""
+    closed = []
+
+    @wrap
+    def steps() -> Generator[str, None, None]:
+        try:
+            try:
+                yield "first"
+            except LookupError:
+                yield "caught"
+            yield "last"
+        finally:
+            closed.append("steps")
+
+    @wrap
+    async def events() -> AsyncGenerator[str, None]:
+        try:
+            try:
+                yield "first"
+            except LookupError:
+                yield "caught"
+            yield "last"
+        finally:
+            closed.append("events")
+
+    sync = steps()
+    assert (next(sync), sync.throw(LookupError("x"))) == ("first", "caught")
+    sync.close()
+    made = events()
+    assert (await anext(made), await made.athrow(LookupError("x"))) == ("first", "caught")
+    await made.aclose()
+    assert closed == ["steps", "events"]
+    ends = [record["otel_agent.tool.outcome"] for record in telemetry.tools] + [run["otel_agent.run.end_reason"] for run in telemetry.runs]
+    assert ends == ["cancelled", "cancelled"]
+
+
+@pytest.mark.parametrize("function", [generator, async_generator, coroutine, plain], ids=lambda function: function.__name__)
+def test_wrong_arguments_are_refused_as_before(function: Any, telemetry: Capture) -> None:
+    """Case 018: a call that does not fit the signature raises ``TypeError``, when it would without us; half-made executions are ended."""
+    watched = otel_agent.tool(function)
+    if inspect.iscoroutinefunction(function):
+        with pytest.raises(TypeError):
+            asyncio.run(watched("A1", wrong=1))
+    else:
+        with pytest.raises(TypeError):
+            watched("A1", wrong=1)
+    assert {record["otel_agent.tool.outcome"] for record in telemetry.tools} <= {"error"}
+
+
+async def test_tools_inside_steps_are_children(telemetry: Capture) -> None:
+    """Cases 018, 079: spans made inside a generator are its children, and the consumer's own are not."""
+    inner = otel_agent.tool("inner")(returned(1))
+    outside = otel_agent.tool("outside")(returned(1))
+
+    @otel_agent.tool
+    def steps() -> Generator[int, None, None]:
+        yield inner()
+        yield inner()
+
+    @otel_agent.tool
+    async def events() -> AsyncGenerator[int, None]:
+        yield inner()
+        yield inner()
+
+    with otel_agent.agent_run("parent"):
+        for _ in steps():
+            outside()
+        async for _ in events():
+            outside()
+    spans = {span["span_id"]: span for span in telemetry.spans}
+    parents = [(span["name"], spans[span["parent_id"]]["name"]) for span in telemetry.spans if span["parent_id"]]
+    assert parents == [
+        *(("execute_tool inner", "execute_tool steps"), ("execute_tool outside", "invoke_agent parent")) * 2,
+        ("execute_tool steps", "invoke_agent parent"),
+        *(("execute_tool inner", "execute_tool events"), ("execute_tool outside", "invoke_agent parent")) * 2,
+        ("execute_tool events", "invoke_agent parent"),
+    ]
+
+
+async def test_sets_of_tools(telemetry: Capture) -> None:
+    """A dict, a list, a tuple, a partial, a callable object; nothing watched is never silent success."""
+
+    class Callable_:  # noqa: N801
+        async def __call__(self, order: str) -> str:
+            return f"called {order}"
+
+    by_name = otel_agent.wrap_tools({"find": plain, "wait": coroutine})
+    assert (by_name["find"]("A1"), await by_name["wait"]("A1")) == ("A1 3", "A1 3")
+    assert [tool("A1") for tool in otel_agent.wrap_tools((plain,))] == ["A1 3"]
+    assert type(otel_agent.wrap_tools([plain])) is list
+    assert otel_agent.wrap_tools({"half": partial(plain, limit=9)})["half"]("A1") == "A1 9"
+    assert await otel_agent.wrap_tools({"object": Callable_()})["object"]("A1") == "called A1"
+    assert [record["gen_ai.tool.name"] for record in telemetry.tools] == ["find", "wait", "plain", "half", "object"]
+    with pytest.raises(ValueError, match="no tool"):
+        otel_agent.wrap_tools({})
+    with pytest.raises(TypeError):
+        otel_agent.wrap_tools(3)
+
+
+SCHEMA = {"type": "object", "properties": {"order": {"type": "string"}}, "required": ["order"], "additionalProperties": False}
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_dispatcher(is_async: bool, telemetry: Capture, canaries: Canaries) -> None:  # noqa: FBT001
+    """Cases 071, 094: declared tools by name, arguments as mapping or JSON text; a name the model made up is kept nowhere."""
+    made_up = canaries["tool.arguments"]
+
+    def dispatch(name: str, arguments: Any) -> Any:
+        if name != "find_order":
+            raise LookupError(name)
+        return json.loads(arguments) if isinstance(arguments, str) else arguments
+
+    async def dispatch_async(name: str, arguments: Any) -> Any:
+        return dispatch(name, arguments)
+
+    watched = otel_agent.wrap_dispatcher(dispatch_async if is_async else dispatch, {"find_order": SCHEMA})
+
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        result = watched(*args, **kwargs)
+        return await result if is_async else result
+
+    assert await call("find_order", {"order": "A1"}) == {"order": "A1"}
+    assert await call("find_order", arguments='{"order": "A1"}') == {"order": "A1"}
+    assert await call("find_order", {"order": 1}) == {"order": 1}
+    for name in (made_up, "\ud83e", ""):
+        with pytest.raises(LookupError):
+            await call(name, {"order": "A1"})
+    records = telemetry.tools
+    assert [record["otel_agent.tool.outcome"] for record in records] == ["ok", "ok", "ok", "unknown_tool", "unknown_tool", "unknown_tool"]
+    assert [record["gen_ai.tool.name"] for record in records] == ["find_order"] * 3 + ["_OTHER"] * 3
+    assert [record["otel_agent.tool.validation"] for record in records[:3]] == ["passed", "passed", "failed"]
+    assert records[0]["otel_agent.tool.arguments_digest"] == records[1]["otel_agent.tool.arguments_digest"]
+    assert canaries.find_in(telemetry.everything()) == []
+
+
+def test_arguments_that_do_not_fit_the_schema(telemetry: Capture) -> None:
+    """Case 054: a failure after a failed validation is an invalid call; violations are counted, never quoted."""
+
+    def find_order(**given: Any) -> str:
+        if "order" not in given:
+            raise KeyError("order")
+        return "found"
+
+    watched = otel_agent.tool(schema=SCHEMA)(find_order)
+    with pytest.raises(KeyError):
+        watched(lantern="harbour", ledger=1)
+    (record,) = telemetry.tools
+    assert (record["otel_agent.tool.outcome"], record["otel_agent.tool.validation_errors"]) == ("invalid_arguments", 2)
+    assert record["otel_agent.tool.undeclared_arguments"] == 2
+    assert "lantern" not in telemetry.everything()
+    assert "harbour" not in telemetry.everything()
+
+
+# Repeats
+
+
+def test_three_different_files_are_no_repeat(telemetry: Capture) -> None:
+    """Case 088: the key is the tool and its arguments, not its result."""
+    attach = otel_agent.tool("attach")(lambda file: file is not None)
+    with otel_agent.agent_run("files"):
+        assert [attach(name) for name in "abc"] == [True] * 3
+    assert [record["otel_agent.tool.repeat"] for record in telemetry.tools] == [1, 1, 1]
+    assert telemetry.runs[0]["otel_agent.run.max_repeat"] == 1
+    assert telemetry.total("otel_agent.tool_repeats") == 0
+
+
+def test_the_same_call_twenty_times(telemetry: Capture) -> None:
+    """Case 089: a count on each execution, the maximum on the run and as a metric."""
+    search = otel_agent.tool("search")(lambda words: [])
+    with otel_agent.agent_run("looping"):
+        for _ in range(20):
+            search({"q": 1})
+    assert [record["otel_agent.tool.consecutive"] for record in telemetry.tools] == [*range(1, 21)]
+    assert [record["otel_agent.tool.same_result"] for record in telemetry.tools] == [*range(1, 21)]
+    assert telemetry.runs[0]["otel_agent.run.max_repeat"] == 20
+    assert telemetry.total("otel_agent.tool_repeats", gen_ai__tool__name="search") == 19
+    (point,) = telemetry.points("otel_agent.run.max_repeat")
+    assert point["sum"] == 20
+
+
+def test_a_cycle_of_two(telemetry: Capture) -> None:
+    """Case 089: A B A B comes round once; one more round is counted once more."""
+    one, other = otel_agent.tool("one")(returned(1)), otel_agent.tool("other")(returned(2))
+    with otel_agent.agent_run("circling"):
+        for _ in range(3):
+            one(), other()
+    assert telemetry.runs[0]["otel_agent.run.cycles"] == 2
+    assert telemetry.total("otel_agent.tool_cycles") == 2
+
+
+# Call ids and threads
+
+
+def test_the_call_id_is_carried(telemetry: Capture) -> None:
+    """The provider's id of the call, where the executor knows it."""
+    find = otel_agent.tool("find")(returned(1))
+    with otel_agent.tool_call("toolu_1"):
+        find()
+    find()
+    assert [record.get("gen_ai.tool.call.id") for record in telemetry.tools] == ["toolu_1", None]
+
+
+def test_a_thread_pool(telemetry: Capture) -> None:
+    """Case 070: tools in a bare thread pool, bound to their run, are its children, with separate ids."""
+    find = otel_agent.tool("find")(lambda order: threading.get_ident())
+    with otel_agent.agent_run("pooled") as run, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        list(pool.map(run.bind(find), ["A1", "A2", "A3"]))
+    (root,) = [span for span in telemetry.spans if span["name"] == "invoke_agent pooled"]
+    children = [span for span in telemetry.spans if span["parent_id"] == root["span_id"]]
+    assert len({span["span_id"] for span in children}) == 3
+    assert {record["otel_agent.run.id"] for record in telemetry.tools} == {run.run_id}
+    assert telemetry.runs[0]["otel_agent.run.tool_calls"] == 3
+
+
+async def test_gather(telemetry: Capture) -> None:
+    """Case 070: two tools under gather inside one run are both its children; a tool inside one of them is that one's alone."""
+
+    async def leaf(order: str) -> str:
+        await asyncio.sleep(0.01)
+        return order
+
+    inner = otel_agent.tool("leaf")(leaf)
+
+    @otel_agent.tool
+    async def branch(order: str) -> str:
+        await asyncio.sleep(0)
+        return str(await inner(order))
+
+    async with otel_agent.agent_run("gathering"):
+        assert await asyncio.gather(branch("A1"), branch("A2")) == ["A1", "A2"]
+    spans = {span["span_id"]: span for span in telemetry.spans}
+    names = [(span["name"], spans[span["parent_id"]]["name"]) for span in telemetry.spans if span["parent_id"]]
+    assert sorted(names) == [("execute_tool branch", "invoke_agent gathering")] * 2 + [("execute_tool leaf", "execute_tool branch")] * 2
+    leaves = [span["parent_id"] for span in telemetry.spans if span["name"] == "execute_tool leaf"]
+    assert len(set(leaves)) == 2
+
+
+def test_overlapping_writes(telemetry: Capture) -> None:
+    """Two writes at the same time are a conflict; reads, and one write after another, are none."""
+    inside = threading.Barrier(2)
+
+    @otel_agent.tool(effect="write")
+    def store(order: str) -> None:
+        inside.wait(5)
+
+    quick = otel_agent.tool("quick", effect="write")(returned(1))
+    with otel_agent.agent_run("writing") as run, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        list(pool.map(run.bind(store), ["A1", "A2"]))
+        quick(), quick()
+    assert [record.get("otel_agent.tool.overlap") for record in telemetry.tools].count(True) == 1
+    assert telemetry.runs[0]["otel_agent.run.conflicting_writes"] == 1
+
+
+def test_a_tool_that_runs_an_agent_with_the_same_tool(telemetry: Capture) -> None:
+    """The same tool in a run inside its own execution is another execution; direct recursion is one."""
+    depth = []
+
+    @otel_agent.tool
+    def delegate(task: str) -> str:
+        depth.append(task)
+        if len(depth) == 1:
+            with otel_agent.agent_run("inner"):
+                return delegate("inner task")
+        return "done"
+
+    @otel_agent.tool
+    def walk(level: int) -> int:
+        return level and walk(level - 1)
+
+    with otel_agent.agent_run("outer", budget=Budget(tool_calls=5)):
+        assert delegate("outer task") == "done"
+        assert walk(3) == 0
+    assert [record["gen_ai.agent.name"] for record in telemetry.tools] == ["inner", "outer", "outer"]
