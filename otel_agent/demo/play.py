@@ -18,7 +18,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from otel_agent.demo.proof import Proof, search
 from otel_agent.demo.scripts import SCENARIOS, load
-from otel_agent.local import queries, reader, render
+from otel_agent.demo.summary import summary
+from otel_agent.local import queries, reader
 from otel_agent.local.server import LocalServer
 from otel_agent.settings import child_environment
 from otel_agent.testing.canaries import Canaries
@@ -105,10 +106,7 @@ def _report(console: Console, options: Options, found: dict[str, Any], proof: Pr
         print(json.dumps({**found, "proof": asdict(proof)}, indent=2, default=str))
         return
     console.print()
-    console.print(render.render_runs(found))
-    console.print()
-    for scenario in SCENARIOS:
-        console.print(f"  [bold]{scenario.name}[/]: {scenario.shows}", highlight=False)
+    console.print(summary(found))
     console.print()
     console.print(_verdict(proof), highlight=False)
     if options.store is not None:

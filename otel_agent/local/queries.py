@@ -116,7 +116,8 @@ def _run(run_id: str, parts: Mapping[str, Mapping[str, list[Facts]]]) -> Facts:
     times = {"started_at": iso(began)} | ({"ended_at": iso(facts["time_unix_nano"])} if ended else {})
     state = ENDED if ended else OPEN
     facts.pop("time_unix_nano", None)
-    return {"run_id": run_id, "state": state, **times, **facts, "flags": flags(turns, tools)}  # type: ignore[arg-type]
+    found = flags({view: rows.get(run_id, []) for view, rows in parts.items()})
+    return {"run_id": run_id, "state": state, **times, **facts, "flags": found}
 
 
 def _trace(trace_id: str, parts: Mapping[str, Mapping[str, list[Facts]]]) -> Facts:
@@ -124,7 +125,8 @@ def _trace(trace_id: str, parts: Mapping[str, Mapping[str, list[Facts]]]) -> Fac
     began = min(_began(turn) for turn in turns)
     models = sorted({turn["request_model"] for turn in turns if "request_model" in turn})
     seen = _seen(turns, tools)
-    return {"trace_id": trace_id, "started_at": iso(began), "models": models, **seen, "flags": flags(turns, tools)}  # type: ignore[arg-type]
+    found = flags({view: rows.get(trace_id, []) for view, rows in parts.items()})
+    return {"trace_id": trace_id, "started_at": iso(began), "models": models, **seen, "flags": found}
 
 
 def list_runs(connection: duckdb.DuckDBPyConnection, *, limit: int = DEFAULT_LIMIT, agent: str | None = None) -> Facts:

@@ -21,8 +21,8 @@ MINUTE: Final = 60.0
 
 _TURN_FACTS: Final = (
     "request_model", "response_model", "reasoning_level", "max_tokens", "input_tokens", "cache_read_tokens", "output_tokens",
-    "reasoning_tokens", "attempts", "stream_end", "usage_state", "prefix_break", "first_changed", "undeclared_tool_calls",
-    "error_type",
+    "reasoning_tokens", "attempts", "stream_end", "usage_state", "prefix_break", "first_changed", "replayed_items", "dropped_items",
+    "edited_items", "undeclared_tool_calls", "error_type",
 )  # fmt: skip
 _TOOL_FACTS: Final = (
     "effect", "validation", "decision", "rule_id", "approval", "repeat", "same_result", "cycle", "overlap", "error_type",
@@ -37,6 +37,7 @@ _RUN_FACTS: Final = (
 )  # fmt: skip
 _UNREMARKABLE: Final = frozenset({
     ("usage_state", "complete"), ("stream_end", "read"), ("validation", "skipped"), ("attempts", 1), ("effect", "unknown"),
+    ("dropped_items", 0), ("edited_items", 0), ("repeat", 1), ("same_result", 1),
 })  # fmt: skip
 
 

@@ -91,7 +91,7 @@ FLAGS = {
     "broken": [("prefix broken", "turn 2: tools changed at message 0")],
     "denied": [("denied", "issue_refund was denied by rule refund-limit")],
     "good": [],
-    "lost": [],
+    "lost": [("tool failed", "get_order ended as error")],
 }
 
 
