@@ -51,6 +51,11 @@ def per_minute(name: str, by: Sequence[str] = (), *where: Where, part: names.Par
     return Metrics(expr, _legend(by, label), exemplar=True)
 
 
+def occurred(name: str, by: Sequence[str] = (), *where: Where) -> Metrics:
+    """How many within the interval, the first value of a new series included: for what may happen once in a process's life."""
+    return Metrics(f"sum{_by(name, by)} ({promql.increased(select(name, where), RATE)})", _legend(by))
+
+
 def total(name: str, by: Sequence[str] = (), *where: Where, part: names.Part = "value", label: str = "") -> Metrics:
     """How many over the whole time range shown."""
     expr = f"sum{_by(name, by)} (increase({select(name, where, part)}[{RANGE}]))"

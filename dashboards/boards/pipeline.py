@@ -53,9 +53,9 @@ def _guard(thresholds: Thresholds) -> Row:
               "instrumentation sends content; find it before someone widens the guard.",
               "cpm", "bars",
               (Metrics(f"60 * sum by (place) (rate({promql.selector(removed)}[{q.RATE}]))", "{{place}}"),), stacked=True),
-        Panel("own_kinds", "What the instrumentation could not keep", "Events a minute by kind: failure (our fault), unfit, unknown (a new "
-              "type from a provider), dropped (a bound was reached), removed (kept out).",
-              "cpm", "bars", (q.per_minute(events, (s.OTEL_AGENT_SELF_KIND,)),), stacked=True),
+        Panel("own_kinds", "What the instrumentation could not keep", "Events by kind: failure (our fault), unfit, unknown (a new type "
+              "from a provider), dropped (a bound was reached), removed (kept out).",
+              "short", "bars", (q.occurred(events, (s.OTEL_AGENT_SELF_KIND,)),), stacked=True),
         alerted.panel("own_failures", "Failures of the instrumentation", "Failures and drops by place.", thresholds, "short"),
     ))  # fmt: skip
 

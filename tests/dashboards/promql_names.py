@@ -41,7 +41,7 @@ def read(expr: str) -> Names:
         if kind == "name" and text in GROUPERS:
             position = _group(tokens, position + 1, names)
             continue
-        if text == "{" or (kind == "name" and after != "(" and text not in WORDS and after not in ("by", "without")):
+        if text == "{" or (kind == "name" and after != "(" and text[0] != "$" and text not in WORDS and after not in ("by", "without")):
             metric = "" if text == "{" else text
             start = position if text == "{" else position + 1
             matchers, position = _matchers(tokens, start)

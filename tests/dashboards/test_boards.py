@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -120,13 +121,14 @@ def test_every_panel_has_a_place(resources: Mapping[str, Any]) -> None:
 
 
 def test_rates_follow_the_zoom_and_counters_are_only_rated(resources: Mapping[str, Any]) -> None:
-    """``rate`` always over ``$__rate_interval``; a counter or histogram part never bare."""
+    """``rate`` always over ``$__rate_interval``, totals over what is shown; a counter or histogram part never bare."""
     for where, expr in expressions(resources):
-        assert expr.count("rate(") == expr.count("[$__rate_interval]"), where
+        assert set(re.findall(r"\[(.*?)\]", expr)) <= {"$__rate_interval", "$__range"}, where
+        assert expr.count("rate(") == len(re.findall(r"rate\([^\[]*\[\$__rate_interval\]", expr)), where
         names = read(expr)
         for selection, function in zip(names.selections, names.rated, strict=True):
             if selection.metric.endswith(("_total", "_bucket", "_sum", "_count")):
-                assert function in ("rate", "increase"), where
+                assert function in ("rate", "increase", "last_over_time"), where
 
 
 def test_brackets_are_closed(resources: Mapping[str, Any]) -> None:

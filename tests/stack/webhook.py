@@ -18,10 +18,14 @@ class Webhook:
     url: str
     notifications: list[dict[str, Any]] = field(default_factory=list)
 
-    def firing(self) -> set[str]:
-        """Names of all alerts that any notification reported as firing."""
+    def told(self) -> list[dict[str, Any]]:
+        """Every alert that any notification reported as firing, with its labels and annotations."""
         alerts = [alert for notification in self.notifications for alert in notification["alerts"]]
-        return {alert["labels"]["alertname"] for alert in alerts if alert["status"] == "firing"}
+        return [alert for alert in alerts if alert["status"] == "firing"]
+
+    def firing(self) -> set[str]:
+        """The names of these alerts."""
+        return {alert["labels"]["alertname"] for alert in self.told()}
 
 
 @contextmanager
