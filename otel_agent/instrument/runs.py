@@ -39,10 +39,11 @@ LIMITS: Final = ("turns", "input_tokens", "output_tokens", "seconds", "tool_call
 class ActiveRun:
     """What ``agent_run`` hands to its block."""
 
-    def __init__(self, made: Runtime, run: Run, started: Started) -> None:
+    def __init__(self, made: Runtime, run: Run, started: Started, version: str | None = None) -> None:
         self._runtime = made
         self._started = started
         self._run = run
+        self._version = version
         self._reason: EndReason | None = None
         self._partial: bool | None = None
         self._open = [True]
@@ -88,7 +89,7 @@ class ActiveRun:
             partial = turn is not None and bool(turn.visible_blocks)
         values: dict[str, Any] = {
             **begin_values(run), **budget_values(run.budget), **run.left(), **{name: getattr(run.totals, name) for name in SUMS},
-            "end_reason": reason, "partial_answer": partial, "budget_exceeded": run.exceeded,
+            "agent_version": self._version, "end_reason": reason, "partial_answer": partial, "budget_exceeded": run.exceeded,
             "error_type": None if error is None or reason == "cancelled" else error_type(type(error).__name__),
             "request_model": next(iter(run.models)) if len(run.models) == 1 else None,
             "max_repeat": run.repeats.max_repeat, "repeats": run.repeats.repeats, "cycles": run.repeats.cycles,
@@ -176,7 +177,7 @@ class agent_run:  # noqa: N801 - a context manager and decorator, named like one
             RunStarted(**{**begin_values(run), "agent_version": values["agent_version"]}),
             started.context,
         )
-        return ActiveRun(made, run, started)
+        return ActiveRun(made, run, started, values["agent_version"])
 
     def __enter__(self) -> ActiveRun:
         self._active = self.begin()

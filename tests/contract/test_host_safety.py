@@ -137,11 +137,23 @@ async def test_a_fault_of_ours_does_not_reach_the_caller(driver: Driver, fault: 
     assert "lantern" not in caplog.text
 
 
-READS = ("adapter.read_response", "adapter.conversation", "accumulator.feed", "accumulator.finish", "answer.update", "answer.result", "history", "replay.check", "digester")
+READS = (
+    "adapter.read_response",
+    "adapter.conversation",
+    "accumulator.feed",
+    "accumulator.finish",
+    "answer.update",
+    "answer.result",
+    "history",
+    "replay.check",
+    "digester",
+)
 
 
 @pytest.mark.parametrize("fault", READS)
-@pytest.mark.parametrize("way", named("messages.create", "messages.stream=True", "chat.create", "responses.stream=True"), ids=lambda way: way.name)
+@pytest.mark.parametrize(
+    "way", named("messages.create", "messages.stream=True", "chat.create", "responses.stream=True"), ids=lambda way: way.name
+)
 async def test_a_fact_that_cannot_be_read_does_not_cost_the_record(
     driver: Driver, fault: str, way: Way, standin: Standin, quiet_telemetry: Capture
 ) -> None:
@@ -153,7 +165,9 @@ async def test_a_fact_that_cannot_be_read_does_not_cost_the_record(
     assert quiet_telemetry.turns[0]["gen_ai.request.model"] == way.facts["gen_ai.request.model"]
 
 
-@pytest.mark.parametrize("fault", ["lookup", "adapter.read_request", "adapter.read_response", "emitter.begin", "emitter.finish", "tracer", "meter", "logger"])
+@pytest.mark.parametrize(
+    "fault", ["lookup", "adapter.read_request", "adapter.read_response", "emitter.begin", "emitter.finish", "tracer", "meter", "logger"]
+)
 async def test_the_loud_guard_raises(driver: Driver, fault: str, standin: Standin, telemetry: Capture) -> None:
     """Design 6: under test our own failures fail the test."""
     (way,) = named("messages.create")
@@ -164,7 +178,11 @@ async def test_the_loud_guard_raises(driver: Driver, fault: str, standin: Standi
     assert telemetry.turns == []
 
 
-ROUTES = (("anthropic", "messages.create", MESSAGES), ("openai", "chat.completions.create", CHAT), ("openai", "responses.create", RESPONSES))
+ROUTES = (
+    ("anthropic", "messages.create", MESSAGES),
+    ("openai", "chat.completions.create", CHAT),
+    ("openai", "responses.create", RESPONSES),
+)
 EVERY_ROUTE = pytest.mark.parametrize(("sdk", "path", "options"), ROUTES, ids=[path for _, path, _ in ROUTES])
 
 

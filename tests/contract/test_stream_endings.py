@@ -70,9 +70,7 @@ ENDINGS = (
 
 @EVERY_KIND
 @pytest.mark.parametrize(("ending", "how"), ENDINGS, ids=[ending.__name__ for ending, _ in ENDINGS])
-async def test_one_record_whatever_ends_it(
-    driver: Driver, kind: Kind, ending: Any, how: str, standin: Standin, telemetry: Capture
-) -> None:
+async def test_one_record_whatever_ends_it(driver: Driver, kind: Kind, ending: Any, how: str, standin: Standin, telemetry: Capture) -> None:
     """Cases 006, 008, 010: exhaustion, close, exit, exception of the caller, drop and no reading at all; further ends do nothing."""
     opened = await kind.opened(driver, standin)
     await ending(driver, opened)

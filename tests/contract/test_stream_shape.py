@@ -63,7 +63,12 @@ async def test_the_clock_of_a_stream(driver: Driver, kind: Kind, standin: Standi
     opened = await kind.opened(driver, standin, SlowReply(reply, [0.01]))
     await driver.items(opened.stream)
     turn = telemetry.turns[0]
-    assert 0 < turn["gen_ai.response.time_to_first_chunk"] <= turn["otel_agent.response.time_to_first_visible_chunk"] <= turn["otel_agent.duration"]
+    assert (
+        0
+        < turn["gen_ai.response.time_to_first_chunk"]
+        <= turn["otel_agent.response.time_to_first_visible_chunk"]
+        <= turn["otel_agent.duration"]
+    )
     if kind.name != "chat":  # OpenAI's own chat sends no reasoning
         assert 0.02 < turn["otel_agent.response.thinking_seconds"] < turn["otel_agent.duration"]
 
@@ -85,7 +90,9 @@ async def test_protocols_of_a_raw_stream(driver: Driver, kind: Kind, standin: St
         assert entered is opened.stream
         assert type(entered).__name__ in {"Stream", "AsyncStream"}
         assert type(entered).__module__.partition(".")[0] == kind.sdk
-        names = ("__anext__", "__aiter__", "__aenter__", "__aexit__") if driver.is_async else ("__next__", "__iter__", "__enter__", "__exit__")
+        names = (
+            ("__anext__", "__aiter__", "__aenter__", "__aexit__") if driver.is_async else ("__next__", "__iter__", "__enter__", "__exit__")
+        )
         assert all(hasattr(entered, name) for name in (*names, "close", "response"))
         assert entered.response.status_code == 200
         assert await driver.items(entered)

@@ -110,7 +110,13 @@ def raw(path: str, **options: Any) -> Call:
         response = await driver.done(reach(client, path).with_raw_response.create(**options))
         parsed = await driver.done(response.parse())
         again = await driver.done(response.parse())
-        return [type(response), response.status_code, response.headers["x-request-id" if path != "messages" else "request-id"], parsed, parsed is again]
+        return [
+            type(response),
+            response.status_code,
+            response.headers["x-request-id" if path != "messages" else "request-id"],
+            parsed,
+            parsed is again,
+        ]
 
     return call
 
