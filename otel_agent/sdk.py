@@ -30,7 +30,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from otel_agent import guard, semconv
+from otel_agent import collected, guard, semconv
 from otel_agent.export_guard import GuardedLogExporter, GuardedMetricExporter, GuardedSpanExporter
 from otel_agent.settings import Settings
 
@@ -64,6 +64,7 @@ class Owned:
 
     def flush(self, timeout: float) -> bool:
         """Send what waits, all signals side by side. ``False`` when ``timeout`` seconds were not enough."""
+        collected.settle()
         return within(timeout, *(partial(provider.force_flush, int(timeout * 1000)) for provider in self._all))
 
     def shutdown(self, timeout: float) -> bool:
@@ -72,6 +73,7 @@ class Owned:
             self._open.pop()
         except IndexError:
             return True
+        collected.settle()
         return within(timeout, *(provider.shutdown for provider in self._all))
 
 
@@ -155,14 +157,17 @@ class Memory:
 
     def spans(self) -> Sequence[ReadableSpan]:
         """Finished spans, in the order in which they ended."""
+        collected.settle()
         return self._spans.get_finished_spans()
 
     def logs(self) -> Sequence[ReadableLogRecord]:
         """Log records, in the order in which they were emitted."""
+        collected.settle()
         return self._logs.get_finished_logs()
 
     def metrics(self) -> MetricsData | None:
         """All metrics now; ``None`` when there are none."""
+        collected.settle()
         return self._reader.get_metrics_data()
 
     def clear(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from opentelemetry import context as otel_context
 from pydantic import ValidationError
 
-from otel_agent import adapters, guard
+from otel_agent import adapters, collected, guard
 from otel_agent.adapters import finish, hosts
 from otel_agent.digest import AnswerDigest
 from otel_agent.emit import Started
@@ -158,7 +158,8 @@ class Call:
 
     def notice(self, event: Any) -> None:
         """Look at a stream event that produced nothing: the last one of a Responses stream carries the items to send back."""
-        if self._run is not None and get(event, "type") in TERMINAL_EVENTS:
+        kind = get(event, "type")
+        if self._run is not None and isinstance(kind, str) and kind in TERMINAL_EVENTS:
             guard.run("call.remember", self._run.remember, self.adapter.api, get(event, "response"))
 
     def succeed(self, response: Any) -> None:
@@ -184,6 +185,9 @@ class Call:
             self._open.pop()  # atomic, so a finaliser and a close in two threads cannot both win
         except IndexError:
             return
+        collected.run("call.finish", self._finish, facts, end, failure)
+
+    def _finish(self, facts: ResponseFacts, end: StreamEnd | None, failure: ErrorFacts | None) -> None:
         record = validated({**self._values, **self._response_values(facts, end, failure)})
         self._runtime.emitter.finish(self._started, record)
         if self._run is not None:

@@ -15,7 +15,7 @@ from opentelemetry._logs import LoggerProvider, get_logger_provider
 from opentelemetry.metrics import MeterProvider
 from opentelemetry.trace import TracerProvider
 
-from otel_agent import guard
+from otel_agent import collected, guard
 from otel_agent.instrument import runner, runtime
 from otel_agent.instrument.runtime import Providers
 from otel_agent.instrument.stainless import APPLIED, SDKS, patches
@@ -111,6 +111,7 @@ def flush(timeout: float = 5.0) -> bool:
     """
     from otel_agent.sdk import within
 
+    collected.settle()
     if _owned is not None:
         return bool(_owned.flush(timeout))
     made = (trace.get_tracer_provider(), metrics.get_meter_provider(), get_logger_provider())

@@ -41,7 +41,7 @@ class StreamTap:
             times.enter(phase, self._call.now)
 
     def end(self, how: StreamEnd, error: BaseException | None = None) -> None:
-        """The stream is over. Safe from finalisers: takes no lock and awaits nothing."""
+        """The stream is over. Safe from finalisers, see :mod:`otel_agent.collected`."""
         guard.run("stream.end", self._end, how, error)
 
     def _end(self, how: StreamEnd, error: BaseException | None) -> None:

@@ -123,4 +123,5 @@ def _failed_mapping(result: dict[str, Any]) -> bool:
         return True
     if "jsonrpc" in result and type(result.get("error")) is dict:
         return True
-    return "toolUseId" in result and result.get("status") in FAILURE_WORDS
+    status = result.get("status")
+    return "toolUseId" in result and isinstance(status, str) and status in FAILURE_WORDS
