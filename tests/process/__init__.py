@@ -1,0 +1,1 @@
+"""Whole processes: how programs are started, exported from, forked and ended."""
