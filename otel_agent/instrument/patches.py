@@ -35,11 +35,29 @@ class Applied:
     wrapped: Any
 
 
+class Generation:
+    """Wrappers put on together. Those that somebody else's wrapper keeps in place after their time do nothing, for good."""
+
+    __slots__ = ("_live",)
+
+    def __init__(self) -> None:
+        self._live = True
+
+    def live(self) -> bool:
+        """Whether they are still on."""
+        return self._live
+
+    def end(self) -> None:
+        """They have been taken off."""
+        self._live = False
+
+
 class Patches:
     """The wrappers of one SDK. Applying twice changes nothing; removing restores the originals."""
 
     def __init__(self) -> None:
         self._applied: list[Applied] = []
+        self._generation = Generation()
         self._lock = threading.Lock()
 
     @property
@@ -59,14 +77,16 @@ class Patches:
             for patch, place in found:
                 if place is None and not patch.optional:
                     raise LookupError(f"{patch.module} has no {patch.path}: this version of the SDK is not supported")
+            self._generation = Generation()
             for patch, place in found:
                 if place is not None:
-                    self._applied.append(_wrap(patch, *place))
+                    self._applied.append(_wrap(patch, self._generation, *place))
             return tuple(f"{patch.module}.{patch.path}" for patch, place in found if place is None)
 
     def remove(self) -> None:
         """Take wrappers off. A place that somebody else has wrapped since keeps theirs; ours in it stays, but does nothing."""
         with self._lock:
+            self._generation.end()
             for applied in reversed(self._applied):
                 if applied.owner.__dict__.get(applied.name) is applied.wrapped:
                     setattr(applied.owner, applied.name, applied.original)
@@ -86,7 +106,7 @@ def _find(patch: Patch) -> tuple[Any, str, Any] | None:
     return None if original is _MISSING else (owner, name, original)
 
 
-def _wrap(patch: Patch, owner: Any, name: str, original: Any) -> Applied:
-    wrapped = wrapt.FunctionWrapper(original, patch.wrapper)
+def _wrap(patch: Patch, generation: Generation, owner: Any, name: str, original: Any) -> Applied:
+    wrapped = wrapt.FunctionWrapper(original, patch.wrapper, enabled=generation.live)
     setattr(owner, name, wrapped)
     return Applied(owner, name, original, owner.__dict__[name])

@@ -61,7 +61,9 @@ async def test_sentinels(driver: Driver, standin: Standin, telemetry: Capture, c
         options = {"top_p": openai.NOT_GIVEN, "tools": openai.NOT_GIVEN, "response_format": schema}
         await driver.done(client.chat.completions.create(**CHAT, **options))
         client = driver.client("anthropic", standin)
-        await driver.done(client.messages.create(**MESSAGES, stop_sequences=anthropic.NOT_GIVEN, tools=anthropic.NOT_GIVEN, system=anthropic.NOT_GIVEN))
+        await driver.done(
+            client.messages.create(**MESSAGES, stop_sequences=anthropic.NOT_GIVEN, tools=anthropic.NOT_GIVEN, system=anthropic.NOT_GIVEN)
+        )
     chat, message = telemetry.turns
     assert chat["gen_ai.output.type"] == "json"
     for turn in (chat, message):
@@ -79,7 +81,15 @@ ODD_MESSAGE = {
     "id": 7, "type": "message", "role": "assistant", "model": ["x"], "content": [None, "text", {"type": 3}, {"type": "text", "text": None}],
     "stop_reason": {"why": "not"}, "stop_sequence": None, "usage": {"input_tokens": None, "output_tokens": -1},
 }  # fmt: skip
-ODD_RESPONSE = {"id": {}, "object": "response", "status": 5, "model": None, "output": [None, {"type": None}], "usage": None, "created_at": "x"}
+ODD_RESPONSE = {
+    "id": {},
+    "object": "response",
+    "status": 5,
+    "model": None,
+    "output": [None, {"type": None}],
+    "usage": None,
+    "created_at": "x",
+}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +152,15 @@ def event(kind: str, **data: Any) -> bytes:
 
 def messages_stream(opening: dict[str, Any], closing: dict[str, Any] | None) -> RawStream:
     """A short Messages stream with these two usage objects."""
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": CLAUDE, "content": [], "stop_reason": None, "stop_sequence": None}
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": CLAUDE,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+    }
     chunks = [
         event("message_start", message={**message, "usage": opening}),
         event("content_block_start", index=0, content_block={"type": "text", "text": ""}),
@@ -254,7 +272,14 @@ async def test_effort(  # noqa: PLR0913 - a row's columns
     ids=["messages", "chat", "responses"],
 )  # fmt: skip
 async def test_truncation_is_one_word_everywhere(  # noqa: PLR0913 - a row's columns
-    driver: Driver, sdk: str, path: str, options: Any, raw: str, streaming: bool, standin: Standin, telemetry: Capture  # noqa: FBT001
+    driver: Driver,
+    sdk: str,
+    path: str,
+    options: Any,
+    raw: str,
+    streaming: bool,
+    standin: Standin,
+    telemetry: Capture,  # noqa: FBT001
 ) -> None:
     """Cases 114, 117: raw as spelled, normal the same for all, and on the metric."""
     standin.script("*", [Reply([Text("It waits in")], stop="max_tokens")])
