@@ -37,10 +37,18 @@ def wire(request: Any) -> tuple[Any, ...]:
     return request.method, request.target, headers, request.body
 
 
+def dumped(model: pydantic.BaseModel) -> Any:
+    """All that a model holds. Some models of old SDKs cannot be serialised by newer pydantic; their representation says as much."""
+    try:
+        return model.model_dump(mode="json", warnings=False)
+    except TypeError:
+        return repr(model)
+
+
 def content(value: Any) -> Any:
     """A value that can be compared: models by everything they hold."""
     if isinstance(value, pydantic.BaseModel):
-        return type(value), value.model_dump(mode="json", warnings=False), getattr(value, "_request_id", None)
+        return type(value), dumped(value), getattr(value, "_request_id", None)
     if hasattr(value, "__dict__") and not isinstance(value, type):
         return type(value), {name: content(inner) for name, inner in vars(value).items()}
     return value
