@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := .venv-demo/bin
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test check generate bench fuzz lock stack stack-native test-stack wheel clean pictures
+.PHONY: help demo test test-oldest check generate bench fuzz lock stack stack-native test-stack wheel clean pictures
 
 help: ## Show the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -15,6 +15,9 @@ demo: .venv-demo/.ready ## Run agents against a stand-in for the providers and s
 
 test: $(VENV)/.ready ## Run the tests (what needs Docker or Go is skipped with its reason)
 	$(PYTEST) -n auto --dist loadfile -m "not stack and not long" $(ARGS)
+
+test-oldest: .venv-oldest/.ready ## Run what touches the SDKs with the oldest supported version of everything
+	.venv-oldest/bin/python -m pytest -n auto --dist loadfile -m "not stack and not long" tests/contract tests/unit tests/standin $(ARGS)
 
 check: $(VENV)/.ready ## Lint, types, import contracts, generated files
 	$(BIN)/ruff check .
@@ -55,12 +58,16 @@ wheel: $(VENV)/.ready ## Build the wheel and try it in an empty environment
 lock: ## Resolve the pinned requirements again (needs uv)
 	uv pip compile pyproject.toml --extra demo --group build --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -q -o requirements/demo.lock
 	uv pip compile pyproject.toml --all-extras --group dev --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -q -o requirements/dev.lock
+	uv pip compile pyproject.toml --extra demo --extra auto --group test --group build --resolution lowest-direct --python-version 3.11 --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -q -o requirements/oldest.lock
 
 $(VENV)/.ready: requirements/dev.lock pyproject.toml
 	$(call environment,$(VENV),requirements/dev.lock)
 
 .venv-demo/.ready: requirements/demo.lock pyproject.toml
 	$(call environment,.venv-demo,requirements/demo.lock)
+
+.venv-oldest/.ready: requirements/oldest.lock pyproject.toml
+	$(call environment,.venv-oldest,requirements/oldest.lock)
 
 define environment
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name one with make PYTHON=/path/to/python3"; exit 1; }
@@ -72,4 +79,4 @@ define environment
 endef
 
 clean: ## Remove the environments and what tools left behind
-	rm -rf $(VENV) .venv-demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-demo .venv-oldest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

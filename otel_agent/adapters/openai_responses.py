@@ -170,10 +170,18 @@ class ResponseStream:
         kind = get(event, "type")
         if kind == "response.output_text.delta":
             return self._text(event)
+        if kind is None:
+            return self._untyped(event)
         place = response_items.EVENTS.get(kind) if isinstance(kind, str) else Phase.SILENT
         if isinstance(place, Phase):
             return place
         return self._item(event) if place == "item" else self._whole(event, place)
+
+    def _untyped(self, event: Any) -> Phase:
+        """openai before 1.69 hands on an ``error`` event as its name and its data, without a type."""
+        if get(event, "event") == "error":
+            self._error = errors.reported(get(event, "data"))
+        return Phase.SILENT
 
     def _text(self, event: Any) -> Phase:
         index = get(event, "output_index")

@@ -41,7 +41,7 @@ class Options:
 
 
 def play(options: Options) -> int:
-    """Run the demo. 0 when all scenarios were recorded, each with its end but the one that has none, and no deliberation was found in the store."""
+    """Run the demo. 0 when every scenario was recorded, ended unless it has no end, and no deliberation is in the store."""
     console = Console(stderr=options.json)
     canaries = Canaries(secrets.token_hex(8))
     with ExitStack() as stack:

@@ -427,7 +427,7 @@ MAKERS: dict[str, Callable[[int], list[Any]]] = {
             for at in range(steps)
             for item in (
                 ResponseReasoningItem(type="reasoning", id=f"rs_{at}", summary=[]),
-                ResponseFunctionToolCall(type="function_call", call_id=f"c{at}", name="f", arguments="{}"),
+                ResponseFunctionToolCall(type="function_call", id=f"fc{at}", call_id=f"c{at}", name="f", arguments="{}"),
                 {"type": "function_call_output", "call_id": f"c{at}", "output": "row"},
             )
         ),

@@ -120,6 +120,8 @@ def flat(facts: ResponseFacts) -> dict[str, Any]:
     """Facts as the data files spell them: what is absent or zero is left out."""
     plain: dict[str, Any] = {}
     for member in fields(facts):
+        if member.name == "announced":  # said by streams alone, for the replay check; tested there
+            continue
         value = getattr(facts, member.name)
         if member.name == "usage":
             value = {each.name: getattr(value, each.name) for each in fields(value) if getattr(value, each.name) is not None}

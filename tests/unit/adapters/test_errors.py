@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from importlib.util import find_spec
 from typing import Any
 
 import anthropic
-import httpx2
 import openai
 import pytest
 from openai.types.chat import ChatCompletion
@@ -15,12 +15,13 @@ from recordings import recordings
 from otel_agent.adapters import ADAPTERS
 from otel_agent.protocol import RequestFacts
 
-REQUEST = httpx2.Request("POST", "https://api.example.com/v1")
+HTTP: Any = __import__("httpx2" if find_spec("httpx2") else "httpx")  # the HTTP library of the installed SDKs
+REQUEST = HTTP.Request("POST", "https://api.example.com/v1")
 ASKED = RequestFacts("chat", "messages")
 
 
 def _status(module: Any, kind: str, status: int, body: Any, header: str = "x-request-id") -> BaseException:
-    response = httpx2.Response(status, headers={header: "req_123"}, request=REQUEST)
+    response = HTTP.Response(status, headers={header: "req_123"}, request=REQUEST)
     error: BaseException = getattr(module, kind)("CANARY says the prompt", response=response, body=body)
     return error
 

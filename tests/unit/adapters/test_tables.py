@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any, get_args
 
-import httpx2
 import pytest
 
 from otel_agent.adapters import ADAPTERS, finish, hosts, lookup, models, usage
 from otel_agent.records.closed import FinishReason
+
+HTTP: Any = __import__("httpx2" if find_spec("httpx2") else "httpx")  # the HTTP library of the installed SDKs
 
 LENGTH: list[tuple[str, finish.Table, str, str]] = [
     ("anthropic", finish.MESSAGES, "max_tokens", "token_limit"),
@@ -158,7 +160,7 @@ HOSTS: list[tuple[Any, tuple[Any, ...]]] = [
     ("http://localhost:11434/v1", ("ollama", "inferred", "localhost", 11434)),
     ("http://127.0.0.1:8000/v1", ("vllm", "inferred", "127.0.0.1", 8000)),
     ("http://localhost:30000", ("sglang", "inferred", "localhost", 30000)),
-    ("http://[::1]:1234/v1", ("lm_studio", "inferred", None, 1234)),
+    ("http://[::1]:1234/v1", ("lm_studio", "inferred", "::1", 1234)),
     ("http://gpu-box:8000/v1", ("unknown", "unknown", "gpu-box", 8000)),
     ("http://localhost:9999", ("unknown", "unknown", "localhost", 9999)),
     ("https://api.openai.com@evil.example/v1", ("unknown", "unknown", "evil.example", 443)),
@@ -169,8 +171,8 @@ HOSTS: list[tuple[Any, tuple[Any, ...]]] = [
     ("http://[::1", ("unknown", "unknown", None, None)),
     ("https://h:port", ("unknown", "unknown", None, None)),
     ("api.openai.com/v1", ("unknown", "unknown", None, None)),
-    (httpx2.URL("https://api.groq.com/openai/v1"), ("groq", "derived", "api.groq.com", 443)),
-    (httpx2.URL("http://localhost:11434/v1"), ("ollama", "inferred", "localhost", 11434)),
+    (HTTP.URL("https://api.groq.com/openai/v1"), ("groq", "derived", "api.groq.com", 443)),
+    (HTTP.URL("http://localhost:11434/v1"), ("ollama", "inferred", "localhost", 11434)),
     (None, ("unknown", "unknown", None, None)),
     (17, ("unknown", "unknown", None, None)),
 ]
