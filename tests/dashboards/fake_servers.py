@@ -53,7 +53,7 @@ def fake_servers() -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
         do_GET = do_POST  # noqa: N815 - the base class's name
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        def log_message(self, format: str, *args: object) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -37,7 +37,8 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory, numbers: Thresholds) ->
         address = f"127.0.0.1:{free.getsockname()[1]}"
     command = [
         str(tool("prometheus", "prometheus")), f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}",
-        f"--web.listen-address={address}", "--web.enable-otlp-receiver", "--enable-feature=exemplar-storage",
+        f"--web.listen-address={address}", "--web.enable-otlp-receiver",
+        "--enable-feature=exemplar-storage,created-timestamp-zero-ingestion",
     ]  # fmt: skip
     with (folder / "log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
         try:

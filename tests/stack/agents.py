@@ -26,9 +26,8 @@ CLAUDE, GPT = "claude-sonnet-4-6", "gpt-5.5"
 SYSTEM = "You answer questions about orders."
 NUMBER = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}
 REFUND = {"type": "object", "properties": {"amount": {"type": "integer"}}, "required": ["amount"]}
-OFFERED = [
-    {"name": name, "description": "", "input_schema": schema} for name, schema in (("look_up", NUMBER), ("store", NUMBER), ("refund", REFUND))
-]
+INPUTS = {"look_up": NUMBER, "store": NUMBER, "refund": REFUND}
+OFFERED = [{"name": name, "description": "", "input_schema": schema} for name, schema in INPUTS.items()]
 HIGHEST = 50
 
 

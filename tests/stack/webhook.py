@@ -50,5 +50,5 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.end_headers()
 
-    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 (the name of the base class)
+    def log_message(self, format: str, *arguments: Any) -> None:
         """Say nothing: the test reads the notifications."""
