@@ -52,6 +52,9 @@ collector/compose/secrets/grafana-password:
 test-stack: $(VENV)/.ready ## End-to-end tests on the real servers: native, and Docker where it answers
 	$(PYTEST) -m stack tests/stack tests/dashboards $(ARGS)
 
+pictures: $(VENV)/.ready ## Play agents into the native stack for some minutes and draw the dashboards
+	$(BIN)/python -m tests.stack pictures $(ARGS)
+
 wheel: $(VENV)/.ready ## Build the wheel and try it in an empty environment
 	$(BIN)/python -m tests.wheel
 

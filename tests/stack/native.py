@@ -17,6 +17,10 @@ from tests.stack.configs import Options, Ports
 from tests.stack.process import Process, free_ports
 
 
+FEATURES = ("--web.enable-otlp-receiver", "--enable-feature=exemplar-storage,created-timestamp-zero-ingestion")
+"""Without the last one, ``rate()`` never sees the first value of a new series."""
+
+
 @dataclass(frozen=True)
 class NativeStack:
     """The addresses, and the processes by name for tests that kill them."""
@@ -120,8 +124,7 @@ def _prometheus(folder: Path, ports: Ports, options: Options) -> Process:
         f"--config.file={config}",
         f"--storage.tsdb.path={folder / 'prometheus'}",
         f"--web.listen-address=127.0.0.1:{ports.prometheus}",
-        "--web.enable-otlp-receiver",
-        "--enable-feature=exemplar-storage,created-timestamp-zero-ingestion",
+        *FEATURES,
     ]
     return Process("prometheus", command, f"{_base(ports.prometheus)}/-/ready", folder / "prometheus.log")
 

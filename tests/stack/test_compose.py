@@ -11,6 +11,7 @@ import yaml
 
 from tests.stack import configs, docker
 from tests.stack.build import COLLECTOR, ROOT
+from tests.stack.native import FEATURES
 
 MAIN = ROOT / "docker-compose.yml"
 OVERRIDES = [COLLECTOR / "compose" / name for name in ("loki.yml", "own-collector.yml")]
@@ -127,6 +128,11 @@ def test_grafana_finds_its_boards() -> None:
     provider = yaml.safe_load((configs.DASHBOARDS / "provisioning" / "dashboards" / "dashboards.yml").read_text())
     path = provider["providers"][0]["options"]["path"]
     assert any(volume == f"./dashboards/json:{path}:ro" for volume in services(MAIN)["grafana"]["volumes"])
+
+
+def test_prometheus_runs_with_the_features_of_the_native_stack() -> None:
+    """What the tests have seen is what the compose file starts."""
+    assert set(FEATURES) <= set(services(MAIN)["prometheus"]["command"])
 
 
 def test_loki_changes_nothing_but_the_log_store() -> None:
