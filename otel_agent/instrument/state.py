@@ -222,7 +222,11 @@ class Run:
         }
 
     def forget(self) -> None:
-        """Drop what waits: the run is over."""
+        """The run is over: drop what waits, and the history with its references into the caller's messages.
+
+        Contexts outlive a run, in log records that wait for an exporter and in tasks that go on; through them the run does too.
+        """
+        self.history, self.replay, self.repeats = None, Replay(), Repeats()
         with self._lock:
             for waiting in self._pending.values():
                 for call_id in waiting:
