@@ -125,6 +125,11 @@ def _times(line: Line) -> list[datetime]:
     return [datetime.fromtimestamp(moment, UTC) for moment in line.times]
 
 
+def _named(line: Line) -> str:
+    """The label for a legend. One that begins with an underscore, as ``_OTHER`` does, would be left out."""
+    return f" {line.label}" if line.label.startswith("_") else line.label
+
+
 def _with_gaps(line: Line, step: int) -> Line:
     """A point that is no number wherever a step is missing, so that nothing is drawn across a gap."""
     points = list(zip(line.times, line.values, strict=True))
@@ -137,7 +142,7 @@ def _lines(axes: Any, panel: Panel, lines: Sequence[Line], shown: Range) -> None
     for number, line in enumerate(lines):
         marker = "." if len(line.times) == 1 else ""
         whole = _with_gaps(line, shown.step)
-        axes.plot(_times(whole), whole.values, color=_COLOURS[number % len(_COLOURS)], linewidth=1.2, label=line.label, marker=marker)
+        axes.plot(_times(whole), whole.values, color=_COLOURS[number % len(_COLOURS)], linewidth=1.2, label=_named(line), marker=marker)
     if panel.limit is not None:
         axes.axhline(panel.limit, color="#c4162a", linewidth=0.9, linestyle="--")
     _finish(axes, panel, lines, shown)
@@ -148,7 +153,7 @@ def _bars(axes: Any, panel: Panel, lines: Sequence[Line], shown: Range) -> None:
     for number, line in enumerate(lines):
         bottoms = [floor.get(moment, 0.0) for moment in line.times]
         colour = _COLOURS[number % len(_COLOURS)]
-        axes.bar(_times(line), line.values, width=shown.step / 86400, bottom=bottoms, color=colour, label=line.label)
+        axes.bar(_times(line), line.values, width=shown.step / 86400, bottom=bottoms, color=colour, label=_named(line))
         floor.update((moment, below + value) for moment, below, value in zip(line.times, bottoms, line.values, strict=True))
     _finish(axes, panel, lines, shown)
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from dashboards.panels import Board, Metrics
-from dashboards.results import Range, Servers, Variables, legend, metrics
+from dashboards.panels import Board, Kind, Metrics, Panel
+from dashboards.results import Line, Range, Servers, Variables, legend, metrics
 from tests.dashboards.fake_servers import fake_servers
 
 pictures = pytest.importorskip("dashboards.pictures", reason="pictures need matplotlib")
+Figure = pytest.importorskip("matplotlib.figure").Figure
 
 
 def test_every_board_is_drawn_from_all_of_its_queries(
@@ -42,6 +43,16 @@ def test_points_that_are_not_numbers_are_left_out() -> None:
     with fake_servers() as (address, _):
         (line,) = metrics(Servers(address), Metrics("x", "{{gen_ai_request_model}}"), Range(0, 3600), Variables())
     assert ("m1", (0.0, 1.0, 3.0, 4.0)) == (line.label, line.values)
+
+
+@pytest.mark.parametrize("kind", ["lines", "bars"])
+def test_a_label_that_begins_with_an_underscore_is_named(kind: Kind) -> None:
+    """What did not fit is a value like any other; drawing libraries take the underscore for a sign to hide it."""
+    panel = Panel("x", "X", "", "short", kind, (Metrics("x", "{{tool}}"),))
+    axes = Figure().add_subplot()
+    lines = [Line("_OTHER", (0.0, 1.0), (1.0, 2.0)), Line("search", (0.0, 1.0), (1.0, 1.0))]
+    pictures._KINDS[kind](axes, panel, lines, Range(0, 60))
+    assert ["_OTHER", "search"] == [text.get_text().strip() for text in axes.get_legend().get_texts()]
 
 
 @pytest.mark.parametrize(
