@@ -16,7 +16,6 @@ from tests.stack.addresses import Stack
 from tests.stack.configs import Options, Ports
 from tests.stack.process import Process, free_ports
 
-
 FEATURES = ("--web.enable-otlp-receiver", "--enable-feature=exemplar-storage,created-timestamp-zero-ingestion")
 """Without the last one, ``rate()`` never sees the first value of a new series."""
 

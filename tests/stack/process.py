@@ -9,20 +9,34 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 from tests.stack.http_client import answers
 
+FIRST, SHARE, SHARES = 20_000, 200, 60
+"""Below the range from which the kernel takes ports for outgoing connections, which could come first; each process has a share."""
 
-def free_ports(count: int) -> list[int]:
-    """Distinct loopback ports that were free a moment ago."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+_turn = count()
+
+
+def free_ports(wanted: int) -> list[int]:
+    """Distinct loopback ports that nobody listens on. Raises ``StopIteration`` when there are not enough."""
+    base = FIRST + os.getpid() % SHARES * SHARE
+    tried = (base + next(_turn) % SHARE for _ in range(SHARE))
+    free = filter(_is_free, tried)
+    return [next(free) for _ in range(wanted)]
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the servers do: a connection of before is no hindrance
+        try:
+            tried.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 def tied() -> list[str]:

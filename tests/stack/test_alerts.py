@@ -104,10 +104,12 @@ def test_nothing_fires_while_all_is_well(played: Played) -> None:
 
 
 def test_the_healthy_service_was_seen(played: Played) -> None:
-    """The control: what stayed silent had been counted."""
+    """The control: what stayed silent had been counted, and its two processes are two instances."""
     turns = backends.metric_value(played.running.stack, f'sum(otel_agent_turns_total{{service_name="{WELL}"}})')
     assert turns is not None
     assert turns > 2 * 300
+    instances = f'count(count by (instance) (otel_agent_turns_total{{service_name="{WELL}"}}))'
+    assert backends.metric_value(played.running.stack, instances) == 2
 
 
 def test_the_watchdog_is_heard(played: Played) -> None:
