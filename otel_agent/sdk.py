@@ -93,6 +93,7 @@ def resource() -> Resource:
 
     An instance of its own for each process, unless one is given: counters of two processes under one name would be one broken series.
     """
+    # Newer SDKs add one by themselves, which then takes the place of this one.
     own = Resource({semconv.SERVICE_INSTANCE_ID: str(uuid.uuid4())})
     return own.merge(Resource.create()).merge(OTELResourceDetector().detect())
 
