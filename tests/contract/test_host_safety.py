@@ -190,7 +190,7 @@ async def provoked(driver: Driver, sdk: str, path: str, options: dict[str, Any])
     """The exception that a rejected request raises."""
     with Standin(seed="same") as standin:
         standin.script("*", [Failure(400, message="a lantern in the wrong harbour", echo_request=True)])
-        with pytest.raises(Exception) as raised:  # noqa: PT011 - each SDK's own
+        with pytest.raises(Exception) as raised:
             await driver.done(reach(driver.client(sdk, standin), path)(**options))
         return raised.value
 
@@ -221,7 +221,7 @@ async def test_exceptions_of_the_provider_are_its_own(
 
 
 @EVERY_ROUTE
-async def test_a_rejected_request_is_recorded(  # noqa: PLR0913 - a row's columns
+async def test_a_rejected_request_is_recorded(
     driver: Driver, sdk: str, path: str, options: dict[str, Any], standin: Standin, telemetry: Capture
 ) -> None:
     """Case 054: type, status and request id; the span is an error and says no more."""
@@ -239,7 +239,7 @@ async def test_a_rejected_request_is_recorded(  # noqa: PLR0913 - a row's column
 
 
 @EVERY_ROUTE
-async def test_attempts_are_counted(  # noqa: PLR0913 - a row's columns
+async def test_attempts_are_counted(
     driver: Driver, sdk: str, path: str, options: dict[str, Any], standin: Standin, telemetry: Capture
 ) -> None:
     """Two refusals before an answer are one turn of three attempts."""

@@ -22,7 +22,9 @@ from .drivers import Driver
 from .streams import settle
 from .ways import MESSAGES
 
-TEN: dict[str, Any] = {"tools": [{"name": f"tool_number_{number}", "input_schema": {"type": "object", "properties": {}}} for number in range(10)]}
+TEN: dict[str, Any] = {
+    "tools": [{"name": f"tool_number_{number}", "input_schema": {"type": "object", "properties": {}}} for number in range(10)]
+}
 
 
 async def test_maps_are_empty_in_the_end(driver: Driver, standin: Standin, telemetry: Capture) -> None:

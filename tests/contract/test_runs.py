@@ -134,14 +134,23 @@ async def test_budgets_that_raise(driver: Driver, standin: Standin, telemetry: C
     standin.script("*", [CALLS, CALLS, SAID])
     client = driver.client("anthropic", standin)
     find = otel_agent.tool("find")(lambda: "Oslo")
-    with pytest.raises(BudgetExceeded) as exceeded, otel_agent.agent_run("desk", budget=Budget(turns=2), on_exceed="raise"):
+
+    @otel_agent.agent_run("desk", budget=Budget(turns=2), on_exceed="raise")
+    async def three_turns() -> None:
         for _ in range(3):
             await turn(driver, client)
+
+    @otel_agent.agent_run("desk", budget=Budget(tool_calls=1), on_exceed="raise")
+    def two_tools() -> None:
+        find()
+        find()
+
+    with pytest.raises(BudgetExceeded) as exceeded:
+        await three_turns()
     assert exceeded.value.budget == "turns"
     assert len(standin.requests) == len(telemetry.turns) == 2
-    with pytest.raises(BudgetExceeded), otel_agent.agent_run("desk", budget=Budget(tool_calls=1), on_exceed="raise"):
-        find()
-        find()
+    with pytest.raises(BudgetExceeded):
+        two_tools()
     assert len(telemetry.tools) == 1
     assert [run["otel_agent.run.end_reason"] for run in telemetry.runs] == ["turn_limit", "tool_limit"]
     assert [run["otel_agent.budget.exceeded"] for run in telemetry.runs] == ["turns", "tool_calls"]
@@ -152,7 +161,7 @@ async def test_budgets_that_call(driver: Driver, standin: Standin, telemetry: Ca
     standin.script("*", [CALLS, CALLS, SAID])
     client = driver.client("anthropic", standin)
     told: list[str] = []
-    notify = otel_agent.tool("notify")(lambda budget: told.append(budget))
+    notify = otel_agent.tool("notify")(told.append)
     with otel_agent.agent_run("desk", budget=Budget(turns=1), on_exceed=notify):
         for _ in range(3):
             await turn(driver, client)

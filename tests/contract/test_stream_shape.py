@@ -112,7 +112,7 @@ HELPERS = (
     [(sdk, paths, options, name) for sdk, paths, options, names in HELPERS for name in names],
     ids=[f"{paths[0]}-{name}" for _, paths, _, names in HELPERS for name in names],
 )
-async def test_helper_methods(  # noqa: PLR0913 - a row's columns
+async def test_helper_methods(
     driver: Driver, sdk: str, paths: tuple[str, ...], options: dict[str, Any], name: str, standin: Standin, telemetry: Capture
 ) -> None:
     """Case 002: the helper's own way to the end is one record, read to the end."""
@@ -165,7 +165,7 @@ async def test_nothing_keeps_the_response_alive(driver: Driver, kind: Kind, stan
     ("sdk", "path", "options"),
     [("anthropic", "messages.create", MESSAGES), ("openai", "chat.completions.create", CHAT), ("openai", "responses.create", RESPONSES)],
 )
-async def test_nothing_keeps_an_answer_alive(  # noqa: PLR0913 - a row's columns
+async def test_nothing_keeps_an_answer_alive(
     driver: Driver, sdk: str, path: str, options: dict[str, Any], standin: Standin, telemetry: Capture
 ) -> None:
     """Case 010: a whole response is the caller's alone, also while the run goes on."""

@@ -184,26 +184,47 @@ async def run_tools(driver: Driver, client: Any) -> list[Any]:
     return [type(runner), *await driver.items(runner)]
 
 
-COMPLETION = Body({
-    "id": "cmpl-1", "object": "text_completion", "created": 1, "model": "gpt-3.5-turbo-instruct",
-    "choices": [{"text": "Oslo", "index": 0, "logprobs": None, "finish_reason": "length"}],
-    "usage": {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12},
-})  # fmt: skip
+COMPLETION = Body(
+    {
+        "id": "cmpl-1",
+        "object": "text_completion",
+        "created": 1,
+        "model": "gpt-3.5-turbo-instruct",
+        "choices": [{"text": "Oslo", "index": 0, "logprobs": None, "finish_reason": "length"}],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12},
+    }
+)
 CUT = {
-    "otel_agent.api": "completions", "gen_ai.operation.name": "text_completion", "otel_agent.response.truncated": True,
-    "otel_agent.response.truncated_by": "token_limit", "otel_agent.response.finish_reason": "length",
-    "gen_ai.usage.input_tokens": 5, "gen_ai.usage.output_tokens": 7,
-}  # fmt: skip
+    "otel_agent.api": "completions",
+    "gen_ai.operation.name": "text_completion",
+    "otel_agent.response.truncated": True,
+    "otel_agent.response.truncated_by": "token_limit",
+    "otel_agent.response.finish_reason": "length",
+    "gen_ai.usage.input_tokens": 5,
+    "gen_ai.usage.output_tokens": 7,
+}
 EMBEDDED = {"otel_agent.api": "embeddings", "gen_ai.operation.name": "embeddings", "gen_ai.usage.input_tokens": 5}
 
 WAYS = (
-    Way("messages.create", "anthropic", plain("messages.create", **MESSAGES), {**ANSWERED, **OF_MESSAGES}, absent=("otel_agent.stream.end",)),
+    Way(
+        "messages.create", "anthropic", plain("messages.create", **MESSAGES), {**ANSWERED, **OF_MESSAGES}, absent=("otel_agent.stream.end",)
+    ),
     Way("messages.stream=True", "anthropic", streamed("messages.create", **MESSAGES), {**ANSWERED, **OF_MESSAGES, **STREAMED}),
-    Way("messages.stream", "anthropic", helper("get_final_message", "messages.stream", **MESSAGES), {**ANSWERED, **OF_MESSAGES, **STREAMED}),
+    Way(
+        "messages.stream", "anthropic", helper("get_final_message", "messages.stream", **MESSAGES), {**ANSWERED, **OF_MESSAGES, **STREAMED}
+    ),
     Way("beta.create", "anthropic", plain("beta.messages.create", **MESSAGES), {**ANSWERED, **OF_MESSAGES}),
     Way("beta.stream=True", "anthropic", streamed("beta.messages.create", **MESSAGES), {**ANSWERED, **OF_MESSAGES, **STREAMED}),
-    Way("beta.stream", "anthropic", helper("get_final_message", "beta.messages.stream", **MESSAGES), {**ANSWERED, **OF_MESSAGES, **STREAMED}),
-    Way("messages.parse", "anthropic", plain("messages.parse", output_format=Place, **MESSAGES), {**ANSWERED, **OF_MESSAGES, "gen_ai.output.type": "json"}, (JSON,)),
+    Way(
+        "beta.stream", "anthropic", helper("get_final_message", "beta.messages.stream", **MESSAGES), {**ANSWERED, **OF_MESSAGES, **STREAMED}
+    ),
+    Way(
+        "messages.parse",
+        "anthropic",
+        plain("messages.parse", output_format=Place, **MESSAGES),
+        {**ANSWERED, **OF_MESSAGES, "gen_ai.output.type": "json"},
+        (JSON,),
+    ),
     Way("beta.parse", "anthropic", plain("beta.messages.parse", output_format=Place, **MESSAGES), {**ANSWERED, **OF_MESSAGES}, (JSON,)),
     Way("messages.raw", "anthropic", raw("messages", **MESSAGES), {**ANSWERED, **OF_MESSAGES}),
     Way("messages.raw_stream", "anthropic", raw_stream("messages", **MESSAGES), {**ANSWERED, **OF_MESSAGES, **STREAMED}),
@@ -213,8 +234,19 @@ WAYS = (
     Way("tool_runner", "anthropic", run_tools, OF_MESSAGES, (Reply([ToolUse("find_order", {"order": "A1"})], usage=USAGE), SAID), turns=2),
     Way("chat.create", "openai", plain("chat.completions.create", **CHAT), {**ANSWERED, **OF_CHAT}, absent=("otel_agent.stream.end",)),
     Way("chat.stream=True", "openai", streamed("chat.completions.create", **CHAT_STREAM), {**ANSWERED, **OF_CHAT, **STREAMED}),
-    Way("chat.stream", "openai", helper("get_final_completion", "chat.completions.stream", "beta.chat.completions.stream", **CHAT_STREAM), {**ANSWERED, **OF_CHAT, **STREAMED}),
-    Way("chat.parse", "openai", plain("chat.completions.parse", "beta.chat.completions.parse", response_format=Place, **CHAT), {**ANSWERED, **OF_CHAT, "gen_ai.output.type": "json"}, (JSON,)),
+    Way(
+        "chat.stream",
+        "openai",
+        helper("get_final_completion", "chat.completions.stream", "beta.chat.completions.stream", **CHAT_STREAM),
+        {**ANSWERED, **OF_CHAT, **STREAMED},
+    ),
+    Way(
+        "chat.parse",
+        "openai",
+        plain("chat.completions.parse", "beta.chat.completions.parse", response_format=Place, **CHAT),
+        {**ANSWERED, **OF_CHAT, "gen_ai.output.type": "json"},
+        (JSON,),
+    ),
     Way("chat.raw", "openai", raw("chat.completions", **CHAT), {**ANSWERED, **OF_CHAT}),
     Way("chat.raw_stream", "openai", raw_stream("chat.completions", **CHAT_STREAM), {**ANSWERED, **OF_CHAT, **STREAMED}),
     Way("chat.streaming", "openai", streaming("chat.completions", **CHAT), {**ANSWERED, **OF_CHAT}),
@@ -222,14 +254,19 @@ WAYS = (
     Way("chat.streaming_stream", "openai", streaming_stream("chat.completions", **CHAT_STREAM), {**ANSWERED, **OF_CHAT, **STREAMED}),
     Way("responses.create", "openai", plain("responses.create", **RESPONSES), {**ANSWERED, **OF_RESPONSES}),
     Way("responses.stream=True", "openai", streamed("responses.create", **RESPONSES), {**ANSWERED, **OF_RESPONSES, **STREAMED}),
-    Way("responses.stream", "openai", helper("get_final_response", "responses.stream", **RESPONSES), {**ANSWERED, **OF_RESPONSES, **STREAMED}),
+    Way(
+        "responses.stream",
+        "openai",
+        helper("get_final_response", "responses.stream", **RESPONSES),
+        {**ANSWERED, **OF_RESPONSES, **STREAMED},
+    ),
     Way("responses.parse", "openai", plain("responses.parse", text_format=Place, **RESPONSES), {**ANSWERED, **OF_RESPONSES}, (JSON,)),
     Way("responses.raw", "openai", raw("responses", **RESPONSES), {**ANSWERED, **OF_RESPONSES}),
     Way("responses.raw_stream", "openai", raw_stream("responses", **RESPONSES), {**ANSWERED, **OF_RESPONSES, **STREAMED}),
     Way("responses.streaming_stream", "openai", streaming_stream("responses", **RESPONSES), {**ANSWERED, **OF_RESPONSES, **STREAMED}),
     Way("completions.create", "openai", plain("completions.create", model="gpt-3.5-turbo-instruct", prompt="Where?"), CUT, (COMPLETION,)),
     Way("embeddings.create", "openai", plain("embeddings.create", model="text-embedding-3-small", input="Where is order A1?"), EMBEDDED),
-)  # fmt: skip
+)
 
 
 def named(*names: str) -> tuple[Way, ...]:
