@@ -6,23 +6,37 @@ and bare is ours. The floor makes the same spans, metric points and log records 
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import anthropic
 
 import otel_agent
-from tests.benchmarks.rig import CLIENT, RESPONSE, TOOLS, Rig, events, in_turn, message, timed
+from tests.benchmarks.rig import CLIENT, RESPONSE, TOOLS, Floor, Gauge, Rig, events, in_turn, message
 
 HISTORIES = (1, 8, 64, 256)
 CHUNKS = (50, 500)
-ROUNDS = 30
 STEPS = 8
+
+
+class Cost(NamedTuple):
+    """Of one act: what observation adds, what the floor adds, their ratio. Medians over the rounds."""
+
+    ours: float
+    floor: float
+    ratio: float
+    emits: str
 
 
 def create(messages: list[Any]) -> Any:
     """One call as callers make it."""
     return CLIENT.messages.create(model="claude-sonnet-4-6", max_tokens=1024, messages=messages, tools=TOOLS)  # type: ignore[arg-type]
+
+
+def once() -> Any:
+    """One call."""
+    return create([message(1)])
 
 
 class Ready(anthropic.Stream[Any]):
@@ -31,9 +45,6 @@ class Ready(anthropic.Stream[Any]):
     def __init__(self, ready: list[Any]) -> None:
         self.response = None  # type: ignore[assignment]
         self._iterator = iter(ready)  # type: ignore[misc]
-
-    def __iter__(self) -> Any:
-        return iter(self._iterator)
 
     def close(self) -> None:
         """Nothing to close."""
@@ -51,12 +62,11 @@ def find_order(order: str) -> dict[str, str]:
     return {"order": order, "state": "shipped"}
 
 
-def loop(observed: bool) -> None:
+def loop(tool: Callable[..., Any]) -> None:
     """Eight turns with a tool call each, the history growing by two messages a turn."""
     history = [message(1)]
     for at in range(STEPS):
         create(history)
-        tool = find_order if observed else find_order.__wrapped__
         tool(order=f"A-{at}")
         history += [message(2 * at + 2), message(2 * at + 3)]
 
@@ -64,55 +74,95 @@ def loop(observed: bool) -> None:
 def in_run() -> None:
     """The loop inside a run."""
     with otel_agent.agent_run("bench"):
-        loop(observed=True)
+        loop(find_order)
 
 
-def compare(make: Callable[[], Any], bare: Callable[[], Any], ours: Callable[[], Any], repeat: int) -> tuple[dict[str, float], str]:
-    """Bare, observed and floor of one act."""
+def run_by_hand(emit: Floor) -> None:
+    """The same, its tools and the run emitted by hand."""
+
+    def tool(order: str) -> dict[str, str]:
+        found: dict[str, str] = find_order.__wrapped__(order)
+        emit("execute_tool")
+        return found
+
+    loop(tool)
+    emit("invoke_agent")
+
+
+class Act(NamedTuple):
+    """The same act in three forms. What a request emits by hand is the rig's affair."""
+
+    bare: Callable[[], Any]
+    observed: Callable[[], Any]
+    by_hand: Callable[[Floor], Any]
+
+
+def compare(gauge: Gauge, act: Act, repeat: int, make: Callable[[], Any] = lambda: RESPONSE) -> Cost:
+    """What observing ``act`` costs against the floor."""
     with Rig(make) as rig:
-        floor = rig.floor(ours)
-        blocks = {
-            "bare": rig.block(observed=False, measure=lambda: timed(bare, repeat)),
-            "observed": rig.block(observed=True, measure=lambda: timed(ours, repeat)),
-            "floor": rig.block(observed=False, measure=lambda: timed(floor, repeat)),
+        emit = rig.floor(act.observed)
+        forms: dict[str, tuple[Callable[[], None], Callable[[], Any]]] = {
+            "bare": (rig.bare, act.bare),
+            "observed": (rig.observed, act.observed),
+            "by hand": (lambda: rig.by_hand(emit), lambda: act.by_hand(emit)),
         }
-        return in_turn(blocks, ROUNDS), floor.size
+        seen = in_turn({name: _block(gauge, *form, repeat) for name, form in forms.items()}, gauge.rounds)
+    rounds = [(ours - bare, floor - bare) for bare, ours, floor in zip(*seen.values(), strict=True)]
+    ours, floor = (statistics.median(column) for column in zip(*rounds, strict=True))
+    return Cost(ours, floor, statistics.median(ours / floor for ours, floor in rounds), emit.size)
 
 
-def calls() -> tuple[dict[str, float], str]:
+def _block(gauge: Gauge, switch: Callable[[], None], act: Callable[[], Any], repeat: int) -> Callable[[], float]:
+    def run() -> float:
+        switch()
+        return gauge.measure(act, repeat)
+
+    return run
+
+
+def calls(gauge: Gauge) -> Cost:
     """One call outside a run."""
-    return compare(lambda: RESPONSE, lambda: create([message(1)]), lambda: create([message(1)]), 200)
+    return compare(gauge, Act(once, once, lambda emit: once()), 40)
 
 
-def loops() -> tuple[dict[str, float], str]:
+def loops(gauge: Gauge) -> Cost:
     """An eight-turn loop with tools, in a run."""
-    return compare(lambda: RESPONSE, lambda: loop(observed=False), in_run, 20)
+    return compare(gauge, Act(lambda: loop(find_order.__wrapped__), in_run, run_by_hand), 5)
 
 
-def streams(chunks: int) -> tuple[dict[str, float], str]:
+def streams(gauge: Gauge, chunks: int) -> Cost:
     """A stream of ``chunks`` text deltas."""
     ready = events(chunks)
-    return compare(lambda: Ready(ready), read, read, 40)
+    return compare(gauge, Act(read, read, lambda emit: read()), 15, lambda: Ready(ready))
 
 
-def histories() -> dict[int, dict[str, float]]:
-    """A turn that adds two messages to 1 to 256 known ones, in a run. Blocks of bare and observed in turn."""
+def histories(gauge: Gauge) -> dict[int, tuple[float, float]]:
+    """By the messages before it, what observing a turn that adds two messages costs, and the ratio to the cost with one message."""
     with Rig(lambda: RESPONSE) as rig:
         blocks: dict[str, Callable[[], float]] = {}
         for old in HISTORIES:
-            for observed in (False, True):
-                blocks[f"{old} {observed}"] = rig.block(observed, _turn(old))
-        seen = in_turn(blocks, ROUNDS)
-    return {old: {"bare": seen[f"{old} False"], "observed": seen[f"{old} True"]} for old in HISTORIES}
+            for name, switch in (("bare", rig.bare), ("observed", rig.observed)):
+                blocks[f"{old} {name}"] = _turn(gauge, switch, old)
+        seen = in_turn(blocks, gauge.rounds)
+    ours = {old: [o - b for o, b in zip(seen[f"{old} observed"], seen[f"{old} bare"], strict=True)] for old in HISTORIES}
+    first = ours[HISTORIES[0]]
+    return {
+        old: (statistics.median(costs), statistics.median(cost / short for cost, short in zip(costs, first, strict=True)))
+        for old, costs in ours.items()
+    }
 
 
-def _turn(old: int) -> Callable[[], float]:
+def _turn(gauge: Gauge, switch: Callable[[], None], old: int) -> Callable[[], float]:
     messages = [message(at) for at in range(1, old + 1)]
     longer = [*messages, message(old + 1), message(old + 2)]
 
-    def once() -> float:
+    def turn() -> float:
         with otel_agent.agent_run("bench"):
             create(messages)
-            return timed(lambda: create(longer), 1)
+            return gauge.measure(lambda: create(longer), 1)
 
-    return lambda: sorted(once() for _ in range(15))[3]
+    def run() -> float:
+        switch()
+        return statistics.median(turn() for _ in range(9))
+
+    return run

@@ -157,7 +157,7 @@ def report(arguments: argparse.Namespace, found: dict[str, Any]) -> str:
     )
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     """Measure, or be the sender of a measurement."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10.0)
@@ -165,7 +165,7 @@ def main() -> None:
     parser.add_argument("--senders", type=int, default=4)
     parser.add_argument("--transport", choices=sorted(SENDERS), default="http")
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     if arguments.port is not None:
         sender_process(arguments)
     else:

@@ -1,4 +1,9 @@
-"""Measuring in one run: the same providers, the same response, blocks of calls in turn, medians, ratios."""
+"""Measuring in one run: the same providers, the same response, short blocks in turn, a ratio per round, the median of those.
+
+Three ways to make the same calls: *bare*, *observed*, and *by hand*, where a request and a tool emit with the OTel SDK what observation
+emits, at the same place. The floor is what that adds to the bare act; measured alone, in a tight loop, it would run on warmer caches than
+any application has.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,8 @@ import gc
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import cycle
 from typing import Any, NamedTuple, Self
 
 import anthropic
@@ -16,7 +23,7 @@ from opentelemetry.sdk._logs import LoggerProvider, LogRecordProcessor
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
-from opentelemetry.trace import set_span_in_context
+from opentelemetry.trace import get_current_span, set_span_in_context
 from pydantic import TypeAdapter
 
 import otel_agent
@@ -70,6 +77,7 @@ RESPONSE = Message.model_validate(
         },
     }
 )  # fmt: skip
+RESPONSE._request_id = "req_01"  # as the SDK does with what comes over the wire
 TOOLS = [
     {"name": f"tool_{at}", "description": "d" * 200, "input_schema": {"type": "object", "properties": {"a": {"type": "string"}}}}
     for at in range(5)
@@ -117,6 +125,7 @@ class Rig:
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.providers = Providers()
+        self._make = make
         self._original = SyncAPIClient.__dict__["request"]
 
         def request(client: Any, cast_to: Any, options: Any, *, stream: bool = False, stream_cls: Any = None) -> Any:
@@ -137,14 +146,24 @@ class Rig:
         otel_agent.uninstrument()
         SyncAPIClient.request = self._original
 
-    def block(self, observed: bool, measure: Callable[[], float]) -> Callable[[], float]:
-        """``measure`` with or without us."""
+    def bare(self) -> None:
+        """From here on nobody watches."""
+        SyncAPIClient.request = self._bare
 
-        def run() -> float:
-            SyncAPIClient.request = self._observed if observed else self._bare
-            return measure()
+    def observed(self) -> None:
+        """From here on we do."""
+        SyncAPIClient.request = self._observed
 
-        return run
+    def by_hand(self, emit: Floor) -> None:
+        """From here on a request emits its turn by hand."""
+        make = self._make
+
+        def request(client: Any, cast_to: Any, options: Any, *, stream: bool = False, stream_cls: Any = None) -> Any:
+            made = make()
+            emit("chat")
+            return made
+
+        SyncAPIClient.request = request
 
     def floor(self, act: Callable[[], Any]) -> Floor:
         """What ``act`` emits, to be emitted by hand."""
@@ -152,7 +171,7 @@ class Rig:
         memory = Memory()
         before = runtime.install(None)
         runtime.install(runtime.make(Recorded(memory.tracer, noted, memory.logger), otel_agent.Settings(digest_key=TEST_KEY)))
-        SyncAPIClient.request = self._observed
+        self.observed()
         act()
         runtime.install(before)
         return Floor(self.providers, memory, noted.points)
@@ -166,12 +185,21 @@ class Recorded(NamedTuple):
     logger: Any
 
 
+class Point(NamedTuple):
+    """One metric point, and the span in whose context it was recorded."""
+
+    name: str
+    value: float
+    labels: dict[str, Any]
+    span: int
+
+
 class Noted:
     """A meter provider, meter and instrument in one, that notes every point."""
 
-    def __init__(self, name: str = "", points: list[tuple[str, float, dict[str, Any]]] | None = None) -> None:
+    def __init__(self, name: str = "", points: list[Point] | None = None) -> None:
         self._name = name
-        self.points: list[tuple[str, float, dict[str, Any]]] = [] if points is None else points
+        self.points: list[Point] = [] if points is None else points
 
     def get_meter(self, *_: Any, **__: Any) -> Noted:
         """Itself."""
@@ -188,42 +216,60 @@ class Noted:
 
     def add(self, value: float, attributes: dict[str, Any], context: Any = None) -> None:
         """Note a point."""
-        self.points.append((self._name, value, attributes))
+        self.points.append(Point(self._name, value, attributes, get_current_span(context).get_span_context().span_id))
 
     record = add
+
+
+@dataclass
+class Unit:
+    """What one record becomes: a span, its points and its log records."""
+
+    name: str
+    kind: Any
+    attributes: dict[str, Any]
+    points: list[tuple[Callable[..., None], float, dict[str, Any]]]
+    logs: list[tuple[str | None, dict[str, Any]]]
 
 
 class Floor:
     """The same spans, metric points and log records, made by hand with the OTel SDK."""
 
-    def __init__(self, providers: Providers, memory: Memory, points: list[tuple[str, float, dict[str, Any]]]) -> None:
+    def __init__(self, providers: Providers, memory: Memory, points: list[Point]) -> None:
         self._tracer = providers.tracer.get_tracer("floor")
         self._logger = providers.logger.get_logger("floor")
         meter = providers.meter.get_meter("floor")
-        self._spans = [(span.name, span.kind, dict(span.attributes or {})) for span in memory.spans()]
-        self._logs = [(item.log_record.event_name, dict(item.log_record.attributes or {})) for item in memory.logs()]
         kinds = {metric.name: metric for metric in METRICS}
-        made = {name: _instrument(meter, kinds[name]) for name, _, _ in points}
-        self._points = [(made[name], value, attributes) for name, value, attributes in points]
-        self.size = f"{len(self._spans)} spans of {_mean(self._spans)} attributes, {len(points)} points, {len(self._logs)} log records"
+        instruments = {point.name: _instrument(meter, kinds[point.name]) for point in points}
+        units: dict[str, list[Unit]] = {}
+        for span in memory.spans():
+            at = span.get_span_context().span_id
+            attributes = dict(span.attributes or {})
+            own = [(instruments[point.name], point.value, point.labels) for point in points if point.span == at]
+            logs = [item.log_record for item in memory.logs() if item.log_record.span_id == at]
+            unit = Unit(span.name, span.kind, attributes, own, [(log.event_name, dict(log.attributes or {})) for log in logs])
+            units.setdefault(span.name.partition(" ")[0], []).append(unit)
+        self._next = {operation: cycle(each).__next__ for operation, each in units.items()}
+        self.size = _size([unit for each in units.values() for unit in each])
 
-    def __call__(self) -> None:
-        """Emit it once."""
-        context = None
-        for name, kind, attributes in self._spans:
-            span = self._tracer.start_span(name, kind=kind, attributes=dict(attributes))
-            context = set_span_in_context(span)
-            span.end()
-        for record, value, labels in self._points:
+    def __call__(self, operation: str) -> None:
+        """Emit the next unit of ``operation``."""
+        unit = self._next[operation]()
+        span = self._tracer.start_span(unit.name, kind=unit.kind, attributes=dict(unit.attributes))
+        context = set_span_in_context(span)
+        span.end()
+        for record, value, labels in unit.points:
             record(value, dict(labels), context)
-        for event, facts in self._logs:
+        for event, facts in unit.logs:
             self._logger.emit(
                 timestamp=time.time_ns(), context=context, severity_number=SeverityNumber.INFO, attributes=dict(facts), event_name=event
             )
 
 
-def _mean(spans: list[Any]) -> int:
-    return round(statistics.mean(len(attributes) for *_, attributes in spans))
+def _size(units: list[Unit]) -> str:
+    width = round(statistics.mean(len(unit.attributes) for unit in units))
+    points, logs = sum(len(unit.points) for unit in units), sum(len(unit.logs) for unit in units)
+    return f"{len(units)} spans of {width} attributes, {points} points, {logs} log records"
 
 
 def _instrument(meter: Any, metric: Metric) -> Callable[..., None]:
@@ -232,29 +278,46 @@ def _instrument(meter: Any, metric: Metric) -> Callable[..., None]:
     return meter.create_histogram(metric.name, unit=metric.unit, explicit_bucket_boundaries_advisory=metric.buckets).record  # type: ignore[no-any-return]
 
 
-def timed(function: Callable[[], Any], repeat: int) -> float:
-    """Microseconds of this thread's CPU time per call over one block: what other work on the machine takes does not count."""
+Measure = Callable[[Callable[[], Any], int], float]
+"""``(act, how many times)``: what one act takes."""
+
+
+def cpu_time(act: Callable[[], Any], repeat: int) -> float:
+    """Microseconds of this thread's CPU time: what other work on the machine takes does not count."""
     begun = time.thread_time()
     for _ in range(repeat):
-        function()
+        act()
     return (time.thread_time() - begun) / repeat * 1e6
 
 
-def in_turn(functions: dict[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """The blocks in turn, so that a slow moment of the machine hits all of them; the lower quartile of each."""
-    seen: dict[str, list[float]] = {name: [] for name in functions}
+class Gauge(NamedTuple):
+    """A way to measure, and how many rounds it needs."""
+
+    measure: Measure
+    rounds: int
+    unit: str
+
+
+CPU_TIME = Gauge(cpu_time, 60, "us")
+
+
+def in_turn(blocks: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    """The blocks in turn, so that a slow moment of the machine hits all of them; what each took, round by round."""
+    seen: dict[str, list[float]] = {name: [] for name in blocks}
+    for block in blocks.values():
+        block()
     gc.collect()
     gc.freeze()
     gc.disable()
     try:
         for _ in range(rounds):
-            for name, function in functions.items():
-                seen[name].append(function())
+            for name, block in blocks.items():
+                seen[name].append(block())
             gc.collect(0)
     finally:
         gc.enable()
         gc.unfreeze()
-    return {name: statistics.quantiles(values, n=4)[0] for name, values in seen.items()}
+    return seen
 
 
 CLIENT = anthropic.Anthropic(api_key="none", base_url="http://127.0.0.1:1")
