@@ -6,14 +6,15 @@ Everything about where telemetry goes follows the standard ``OTEL_*`` variables.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from otel_agent.variables import SIGNALS, SettingsError, check_export, choice, flag, number, protocol
 
-class SettingsError(ValueError):
-    """A setting cannot be used. The message names the variable, the kind of its value and the remedy, never the value."""
+__all__ = ["Settings", "SettingsError", "from_env"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,40 +40,9 @@ class Settings:
     sdk_disabled: bool = False
 
 
-_TRUE: Final = {"1", "true", "yes", "on"}
-_FALSE: Final = {"0", "false", "no", "off"}
-_SIGNALS: Final = ("traces", "metrics", "logs")
-_PROTOCOLS: Final = ("grpc", "http/protobuf")
 _EXPORTERS: Final = ("otlp", "console", "none")
-
-
-def _flag(env: Mapping[str, str], name: str, default: bool) -> bool:
-    text = env.get(name, "").strip().lower()
-    if not text:
-        return default
-    if text in _TRUE or text in _FALSE:
-        return text in _TRUE
-    raise SettingsError(f"{name} is neither a yes nor a no; write true or false")
-
-
-def _number(env: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:
-    text = env.get(name, "").strip()
-    if not text:
-        return default
-    try:
-        value = float(text)
-    except ValueError:
-        raise SettingsError(f"{name} is not a number; write one from {low:g} to {high:g}") from None
-    if not low <= value <= high:
-        raise SettingsError(f"{name} is out of range; write a number from {low:g} to {high:g}")
-    return value
-
-
-def _choice(env: Mapping[str, str], name: str, default: str, allowed: tuple[str, ...]) -> str:
-    text = env.get(name, "").strip() or default
-    if text not in allowed:
-        raise SettingsError(f"{name} is not one of {', '.join(allowed)}")
-    return text
+KEY_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+"""The spelling that digests ask of a key id."""
 
 
 def _key(env: Mapping[str, str]) -> bytes | None:
@@ -91,26 +61,41 @@ def _key(env: Mapping[str, str]) -> bytes | None:
     return text.encode()
 
 
-def _protocol(env: Mapping[str, str], name: str, default: str) -> str:
-    return _choice(env, name, default, _PROTOCOLS)
+def _key_id(env: Mapping[str, str]) -> str | None:
+    text = env.get("OTEL_AGENT_DIGEST_KEY_ID") or None
+    if text is not None and KEY_ID.fullmatch(text) is None:
+        raise SettingsError("OTEL_AGENT_DIGEST_KEY_ID is no key id; write one word of lower-case letters, digits, _ and -, at most 32")
+    return text
 
 
-def from_env(env: Mapping[str, str] | None = None) -> Settings:
-    """Settings from the environment (or from ``env``). Raises :class:`SettingsError` at start-up, where a person sees it."""
+def _export(env: Mapping[str, str]) -> dict[str, Any]:
+    """Where telemetry goes, as fields of :class:`Settings`."""
+    check_export(env)
+    common = protocol(env, "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+    return {
+        "protocol": common,
+        "exporters": {signal: choice(env, f"OTEL_{signal.upper()}_EXPORTER", "otlp", _EXPORTERS) for signal in SIGNALS},
+        "signal_protocols": {signal: protocol(env, f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL", common) for signal in SIGNALS},
+    }
+
+
+def from_env(env: Mapping[str, str] | None = None, *, exporting: bool = True) -> Settings:
+    """Settings from the environment (or from ``env``). Raises :class:`SettingsError` at start-up, where a person sees it.
+
+    ``exporting``: ``False`` where the host exports by itself; then what it has set for its own exporters is its own affair.
+    """
     env = os.environ if env is None else env
-    protocol = _protocol(env, "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+    disabled = flag(env, "OTEL_SDK_DISABLED", False)
     return Settings(
         digest_key=_key(env),
-        digest_key_id=env.get("OTEL_AGENT_DIGEST_KEY_ID") or None,
-        digests=_flag(env, "OTEL_AGENT_DIGESTS", True),
-        answer_digest=_flag(env, "OTEL_AGENT_ANSWER_DIGEST", True),
+        digest_key_id=_key_id(env),
+        digests=flag(env, "OTEL_AGENT_DIGESTS", True),
+        answer_digest=flag(env, "OTEL_AGENT_ANSWER_DIGEST", True),
         older_metrics="gen_ai/dup" in env.get("OTEL_SEMCONV_STABILITY_OPT_IN", "").replace(" ", "").split(","),
-        exit_timeout=_number(env, "OTEL_AGENT_EXIT_TIMEOUT", 2.0, 0.0, 60.0),
-        label_limit=int(_number(env, "OTEL_AGENT_LABEL_LIMIT", 200, 1, 100_000)),
-        protocol=protocol,
-        exporters={s: _choice(env, f"OTEL_{s.upper()}_EXPORTER", "otlp", _EXPORTERS) for s in _SIGNALS},
-        signal_protocols={s: _protocol(env, f"OTEL_EXPORTER_OTLP_{s.upper()}_PROTOCOL", protocol) for s in _SIGNALS},
-        sdk_disabled=_flag(env, "OTEL_SDK_DISABLED", False),
+        exit_timeout=number(env, "OTEL_AGENT_EXIT_TIMEOUT", 2.0, 0.0, 60.0),
+        label_limit=int(number(env, "OTEL_AGENT_LABEL_LIMIT", 200, 1, 100_000)),
+        sdk_disabled=disabled,
+        **(_export(env) if exporting and not disabled else {}),
     )
 
 
@@ -177,5 +162,5 @@ def endpoints(env: Mapping[str, str] | None = None) -> dict[str, str]:
     common = env.get("OTEL_EXPORTER_OTLP_ENDPOINT")
     return {
         signal: env.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT") or common or default[settings.signal_protocols[signal]]
-        for signal in _SIGNALS
+        for signal in SIGNALS
     }

@@ -75,9 +75,11 @@ def instrument(
     names = tuple(SDKS) if sdks is None else tuple(sdks)
     if unknown := [name for name in names if name not in SDKS]:
         raise ValueError(f"no instrumentation for {len(unknown)} of the sdks named; known: {', '.join(SDKS)}")
-    settings = from_env() if settings is None else settings
+    host = runtime.global_providers()
+    given = (tracer_provider or _real(host.tracer), meter_provider or _real(host.meter), logger_provider or _real(host.logger))
+    settings = from_env(exporting=not all(given)) if settings is None else settings
     with _lock:
-        providers, sink = _providers(tracer_provider, meter_provider, logger_provider, settings)
+        providers, sink = _providers(host, *given, settings)
         runtime.install(runtime.make(providers, settings))
         for name in names:
             _want(name)
@@ -123,10 +125,8 @@ def shutdown(timeout: float = 5.0) -> bool:
     return True if _owned is None else bool(_owned.shutdown(timeout))
 
 
-def _providers(tracer: Any, meter: Any, logger: Any, settings: Settings) -> tuple[Providers, str]:
+def _providers(host: Providers, tracer: Any, meter: Any, logger: Any, settings: Settings) -> tuple[Providers, str]:
     global _owned  # noqa: PLW0603 - one set of providers for the process
-    host = runtime.global_providers()
-    tracer, meter, logger = tracer or _real(host.tracer), meter or _real(host.meter), logger or _real(host.logger)
     if settings.sdk_disabled or (tracer and meter and logger):
         return Providers(tracer or host.tracer, meter or host.meter, logger or host.logger), "off" if settings.sdk_disabled else "host"
     if _owned is None:

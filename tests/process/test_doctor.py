@@ -1,0 +1,70 @@
+"""``otel-agent doctor`` says what would leak, and leaks nothing itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .receiving import Collector
+from .starting import PYTHON, Ended, environment, run
+from .test_exit import closed
+
+SECRET = "hunter2hunter2"
+LEAKING = {
+    "ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE": "content", "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "span_and_event",
+    "OPENAI_LOG": "debug", "TRACELOOP_TRACE_CONTENT": "true",
+}  # fmt: skip
+
+
+def doctor(*flags: str, endpoint: str | None = None, **changes: str) -> Ended:
+    """Ask the doctor."""
+    return run(PYTHON, "-m", "otel_agent.cli", "doctor", *flags, env=environment(endpoint, **changes))
+
+
+def found(ended: Ended) -> Any:
+    """Its findings."""
+    return json.loads(ended.out)
+
+
+def test_all_is_well(collector: Collector) -> None:
+    """Exit code 0, and nothing is sent by asking."""
+    ended = doctor("--json", endpoint=collector.http)
+    assert ended.code == 0, ended.out
+    said = found(ended)
+    assert set(said["observed"]) == {"anthropic", "openai"}
+    assert said["problems"] == []
+    assert said["leaks"] == {}
+    assert said["digests"] == "keyed"
+    assert {way["to"] for way in said["export"].values()} == {collector.http}
+    assert all(way["listening"] for way in said["export"].values())
+    assert collector.received == []
+
+
+def test_what_leaks_and_what_is_away() -> None:
+    """Exit code 1, each problem with its remedy."""
+    with closed() as endpoint:
+        ended = doctor("--json", endpoint=endpoint, **LEAKING)
+    assert ended.code == 1
+    said = found(ended)
+    assert set(said["leaks"]) == set(LEAKING)
+    assert len([line for line in said["problems"] if "unset it" in line or "set it to" in line]) == len(LEAKING)
+    assert any("nothing listens on" in line for line in said["problems"])
+
+
+def test_no_secret_is_shown(collector: Collector) -> None:
+    """Neither credentials in an endpoint, nor headers, nor the digest key."""
+    with_user = collector.http.replace("http://", f"http://user:{SECRET}@")
+    for flags in ((), ("--json",)):
+        ended = doctor(*flags, endpoint=with_user, OTEL_EXPORTER_OTLP_HEADERS=f"authorization={SECRET}", OTEL_AGENT_DIGEST_KEY=SECRET * 2)
+        assert ended.code == 0, ended.err
+        assert SECRET not in ended.out + ended.err
+        assert "user" not in ended.out
+
+
+def test_wrong_settings_end_with_two() -> None:
+    """A value that cannot be used is not repeated, and there is no traceback."""
+    ended = doctor(endpoint=f"http://user:{SECRET}@host:{SECRET}")
+    assert (ended.code, ended.out) == (2, "")
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT" in ended.err
+    assert SECRET not in ended.err
+    assert "Traceback" not in ended.err
