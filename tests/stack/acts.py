@@ -1,7 +1,7 @@
 """What the "models" answer in each act of the alert scenarios: once as all is well, once with one thing wrong.
 
-An act is one agent. Its answers stay just inside the shipped minimum counts and thresholds, so each faulty act is the smallest
-one that should be told to a person, and makes no other alert hold it back.
+An act is one agent. Its counts stay near the shipped minimum counts and thresholds, so each faulty act is about the smallest one
+that should be told to a person, and makes no other alert hold it back. What is compared with a baseline has more to spare.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ ACTS: Mapping[str, Act] = {
     "empty": Act("empty_truncated", 24, (said(),), (*[said()] * 10, EMPTY, EMPTY)),
     "over-cap": Act("iterations_over_cap", 6, numbered(1), (*numbered(23), *numbered(1), *numbered(1))),
     "runaway": Act("iterations_runaway", 1, numbered(1), numbered(54)),
-    "more-calls": Act("iterations_rose", 13, numbered(1), numbered(6)),
+    "more-calls": Act("iterations_rose", 17, numbered(1), numbered(6)),
     "unanswered": Act("unanswered", 12, (said(),), (said(), said(), Failure(400))),
     "open": Act("runs_unended", 8, (said(),), (said(),)),
     "repeating": Act("repeated_calls", 1, FINE, calls("look_up", *({"number": number % 3} for number in range(12)))),
@@ -76,9 +76,9 @@ ACTS: Mapping[str, Act] = {
     "denied": Act("denials", 1, REFUNDS, TOO_HIGH),
     "garbled": Act("text_malformed", 24, (STEP,), (STEP, STEP, STEP, MALFORMED)),
     "inventing": Act("text_invented", 24, (STEP,), (*[STEP] * 11, INVENTED)),
-    "cache": Act("cache_fell", 24, (used(input=1000, cache_read=800, output=10),), (used(input=1000, cache_read=50, output=10),)),
+    "cache": Act("cache_fell", 32, (used(input=1000, cache_read=800, output=10),), (used(input=1000, cache_read=50, output=10),)),
     "clock": Act("prefix_broken", 6, numbered(3), numbered(3)),
-    "spender": Act("tokens_per_answer", 13, (used(input=1000, output=50),), (used(input=9000, output=400),)),
+    "spender": Act("tokens_per_answer", 17, (used(input=1000, output=50),), (used(input=9000, output=400),)),
     "uncounted": Act("usage_missing", 24, (said(),), (said(),)),
     "new-snapshot": Act("snapshot_changed", 6, (said(model="gpt-5.5-2026-04-01"),), (said(model="gpt-5.5-2026-10-01"),)),
     "new-effort": Act("effort_changed", 6, (said(),), (said(),)),

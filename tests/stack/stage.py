@@ -42,7 +42,7 @@ def ended(*programs: subprocess.Popen[bytes]) -> None:
     assert [0] * len(programs) == [program.wait(LIMIT) for program in programs]
 
 
-def hurried_rules(folder: Path, window: str, baseline: str) -> Sequence[Path]:
-    """The shipped rules over short windows, every second and without holding; thresholds and minimum counts are the shipped ones."""
-    boards.write(boards.files(load().hurried(window, baseline, "1s")), folder)
+def hurried_rules(folder: Path, window: str, baseline: str, every: str = "1s") -> Sequence[Path]:
+    """The shipped rules over short windows and without holding; thresholds and minimum counts are the shipped ones."""
+    boards.write(boards.files(load().hurried(window, baseline, every)), folder)
     return [folder / "rules" / name for name in ("recording.yml", "alerts.yml")]

@@ -30,7 +30,7 @@ from tests.stack.webhook import Webhook, webhook
 
 pytestmark = pytest.mark.stack
 
-WINDOW, BASELINE = "20s", "60s"
+WINDOW, BASELINE, EVERY = "20s", "5m", "2s"
 WELL, ILL = "works-well", "works-ill"
 NAMES = {alert.key: alert.name for alert in ALERTS}
 ABOUT_THE_PIPELINE = {"export_lost", "intake_refused", "queue_filling", "collector_silent"}
@@ -63,11 +63,11 @@ def told(running: NativeStack) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def played(go_toolchain: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
-    rules = hurried_rules(tmp_path_factory.mktemp("rules"), WINDOW, BASELINE)
-    with webhook() as hook, Standin() as standin, native_stack(Options(webhook=hook.url, rule_files=rules)) as running:
+    rules = hurried_rules(tmp_path_factory.mktemp("rules"), WINDOW, BASELINE, EVERY)
+    with webhook() as hook, Standin() as standin, native_stack(Options(webhook=hook.url, rule_files=rules, evaluation_interval=EVERY)) as running:
         play(running, standin, "well")
         # The baseline is what lies before the window: every event of it must have passed through one whole window of its own.
-        time.sleep(2 * seconds(WINDOW) + 2)
+        time.sleep(2 * seconds(WINDOW) + 4)
         seen = Played(running, hook, told(running))
         play(running, standin, "ill")
         wanted = {act.alert for act in ACTS.values()}
