@@ -221,7 +221,7 @@ async def test_a_background_response_is_polled(driver: Driver, standin: Standin,
     """Case 086: asking for a stored response again is no second model turn with the same tokens."""
     standin.script("*", [SAID])
     client = driver.client("openai", standin)
-    queued = await driver.done(client.responses.create(**RESPONSES, background=True))
+    queued = await driver.done(client.responses.create(**RESPONSES, extra_body={"background": True}))
     for _ in range(4):
         last = await driver.done(client.responses.retrieve(queued.id))
     assert last.status == "completed"
