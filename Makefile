@@ -50,7 +50,8 @@ collector/compose/secrets/grafana-password:
 	@chmod 644 $@ # the folder is closed to others; the server in the container has a user id of its own
 
 test-stack: $(VENV)/.ready ## End-to-end tests on the real servers: native, and Docker where it answers
-	$(PYTEST) -m stack tests/stack tests/dashboards $(ARGS)
+	-@$(BIN)/python -m tests.stack build
+	$(PYTEST) -n 2 --dist loadfile -m stack tests/stack tests/dashboards $(ARGS)
 
 pictures: $(VENV)/.ready ## Play agents into the native stack for some minutes and draw the dashboards
 	$(BIN)/python -m tests.stack pictures $(ARGS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -64,7 +64,8 @@ def told(running: NativeStack) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def played(go_toolchain: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
     rules = hurried_rules(tmp_path_factory.mktemp("rules"), WINDOW, BASELINE, EVERY)
-    with webhook() as hook, Standin() as standin, native_stack(Options(webhook=hook.url, rule_files=rules, evaluation_interval=EVERY)) as running:
+    options = Options(rule_files=rules, evaluation_interval=EVERY)
+    with webhook() as hook, Standin() as standin, native_stack(replace(options, webhook=hook.url)) as running:
         play(running, standin, "well")
         # The baseline is what lies before the window: every event of it must have passed through one whole window of its own.
         time.sleep(2 * seconds(WINDOW) + 4)
