@@ -1,16 +1,18 @@
 """The single door to the OpenTelemetry SDK and its exporters: providers of our own, for hosts that have none.
 
 Set up from the standard ``OTEL_*`` variables, never registered as the global providers, so nothing but our own records goes to our
-exporters. Every exporter is behind the guard of :mod:`otel_agent.export_guard`.
+exporters. Every exporter is behind the guard of :mod:`otel_agent.export_guard`, except in :func:`unguarded`, which ``otel-agent verify``
+uses to play a host that has none.
 """
 
 from __future__ import annotations
 
 import atexit
+import multiprocessing.util
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -25,6 +27,7 @@ from opentelemetry.sdk._logs.export import (
 )
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import ConsoleMetricExporter, InMemoryMetricReader, MetricsData, PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.view import View
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
@@ -49,7 +52,7 @@ CONSOLE: Final[dict[str, Callable[[], Any]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Owned:
     """Providers that are ours to flush and to shut down; ``None`` where the host has its own."""
 
@@ -142,7 +145,28 @@ def providers(settings: Settings, *, tracer: bool = True, meter: bool = True, lo
     )
     # Our own time limit stands in for the SDK's exit handlers, which wait for a dead collector for longer than a person would.
     atexit.register(owned.shutdown, settings.exit_timeout)
+    # A forked worker of ``multiprocessing`` runs no exit handlers, only finalizers that were registered in it.
+    multiprocessing.util.register_after_fork(
+        owned, lambda mine: multiprocessing.util.Finalize(None, mine.shutdown, (settings.exit_timeout,), exitpriority=0)
+    )
     return owned
+
+
+def unguarded(settings: Settings, about: Mapping[str, str], kept: Collection[str]) -> Owned:
+    """Providers such as a host may have: no guard. For verification alone, to try what stands behind them.
+
+    ``about``: more attributes of the resource. ``kept``: labels that a view keeps on metrics; exemplars carry the others.
+    """
+    ours = resource().merge(Resource(about))
+    tracer, logger = TracerProvider(resource=ours, shutdown_on_exit=False), LoggerProvider(resource=ours, shutdown_on_exit=False)
+    if (spans := exporter("traces", settings)) is not None:
+        tracer.add_span_processor(BatchSpanProcessor(spans))
+    if (logs := exporter("logs", settings)) is not None:
+        logger.add_log_record_processor(BatchLogRecordProcessor(logs))
+    metrics = exporter("metrics", settings)
+    readers = [] if metrics is None else [PeriodicExportingMetricReader(metrics)]
+    views = [View(instrument_name="*", attribute_keys=set(kept))]
+    return Owned(tracer, MeterProvider(readers, resource=ours, shutdown_on_exit=False, views=views), logger)
 
 
 class Memory:
