@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from PIL import Image
 
 from dashboards import thresholds
 from dashboards.boards import boards
@@ -253,7 +254,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--traces", default="", help="address of Jaeger's query service, for the Run board")
     parser.add_argument("--minutes", type=float, default=60.0, help="length of the time range that ends now")
     parser.add_argument("--rate", default="2m", help="what $__rate_interval stands for")
-    parser.add_argument("--format", choices=("svg", "png"), default="svg")
+    parser.add_argument("--format", choices=("svg", "png"), default="png")
     parser.add_argument("--out", type=Path, default=FOLDER)
     options = parser.parse_args(arguments)
     now = time.time()
@@ -269,9 +270,19 @@ def _draw_all(servers: Servers, shown: Range, out: Path, kind: str) -> None:
     with mpl.rc_context(_STYLE):
         for board in boards(thresholds.load()):
             figure, empty = draw(board, servers, shown, variables)
-            # No date inside, so that the same data give the same file.
-            figure.savefig(out / f"{board.key}.{kind}", metadata={"Date": None} if kind == "svg" else None, dpi=110)
+            _save(figure, out / f"{board.key}.{kind}", kind)
             print(f"{out / board.key}.{kind}: {len(empty)} panels without data {' '.join(empty)}".rstrip())
+
+
+def _save(figure: Figure, file: Path, kind: str) -> None:
+    """No date inside, so that the same data give the same file; a PNG with few colours, since it is kept in the repository."""
+    if kind == "svg":
+        figure.savefig(file, metadata={"Date": None})
+        return
+    figure.savefig(file, metadata={"Software": None}, dpi=100)
+    with Image.open(file) as drawn:
+        few = drawn.convert("RGB").quantize(48)
+    few.save(file, optimize=True)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def test_every_board_is_drawn_from_all_of_its_queries(
 ) -> None:
     """One file a board; each query of each panel is asked once, with no variable left in it."""
     with fake_servers() as (address, asked):
-        assert 0 == pictures.main([address, "--logs", address, "--traces", address, "--out", str(tmp_path)])
+        assert 0 == pictures.main([address, "--logs", address, "--traces", address, "--format", "svg", "--out", str(tmp_path)])
     assert {f"{board.key}.svg" for board in all_boards} == {file.name for file in tmp_path.iterdir()}
     wanted = [query for board in all_boards for _, panel in board.panels() for query in panel.queries]
     assert len(asked) == len(wanted) + 1  # and the search for the latest run

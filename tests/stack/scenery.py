@@ -17,15 +17,15 @@ from tests.stack.configs import Options
 from tests.stack.native import native_stack
 from tests.stack.stage import environment, hurried_rules, started
 
-WINDOW, BASELINE = "2m", "6m"
+WINDOW, BASELINE, EVERY = "2m", "6m", "2s"
 PAUSE = 4.0
 
 
 def draw(minutes: float, out: Path) -> None:
     """Healthy for the first two thirds, then with everything that can go wrong."""
     with tempfile.TemporaryDirectory(prefix="otel-agent-pictures-") as folder:
-        rules = hurried_rules(Path(folder), WINDOW, BASELINE)
-        with Standin() as standin, native_stack(Options(rule_files=rules)) as running:
+        rules = hurried_rules(Path(folder), WINDOW, BASELINE, EVERY)
+        with Standin() as standin, native_stack(Options(rule_files=rules, evaluation_interval=EVERY)) as running:
             begun = time.monotonic()
             while (gone := (time.monotonic() - begun) / 60) < minutes:
                 _round(running.stack, standin, ill=gone > minutes * 2 / 3)
