@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from opentelemetry import context as otel_context
+from opentelemetry import trace
 
 from otel_agent import guard
 from otel_agent.budget import BudgetExceeded
@@ -157,6 +158,19 @@ def count_attempt(wrapped: Callable[..., Any], client: Any, args: tuple[Any, ...
     return wrapped(*args, **kwargs)
 
 
+def trace_as_without_us(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Wrapper of the anthropic SDK's functions that put the current trace context into a request's headers.
+
+    Where the SDK has no span of its own, the context they find is this call's span, and a header would go to the provider that would not
+    be there without us. They are shown the span that was current before: the host's, or none.
+    """
+    call = _active.get()
+    span = args[0] if args else None
+    if call is None or span is None or span.is_recording():
+        return wrapped(*args, **kwargs)
+    return wrapped(trace.NonRecordingSpan(trace.get_current_span(call.host_context).get_span_context()), *args[1:], **kwargs)
+
+
 def wrap_parse(sdk: Sdk) -> tuple[Wrapper, Wrapper]:
     """Wrappers of ``parse`` on raw responses, sync and async."""
 
@@ -214,6 +228,8 @@ def patches(sdk: Sdk) -> tuple[Patch, ...]:
         Patch(f"{package}._response", "APIResponse.close", raw_close),
         Patch(f"{package}._response", "AsyncAPIResponse.close", raw_close_async),
         Patch(f"{package}._legacy_response", "LegacyAPIResponse.parse", parse, optional=True),
+        Patch(f"{package}._base_client", "inject_trace_headers", trace_as_without_us, optional=True),
+        Patch(f"{package}._base_client", "remove_trace_headers", trace_as_without_us, optional=True),
         *(
             Patch(f"{package}.{module}", f"{name}.close", helper_close_async if "Async" in name else helper_close, optional=True)
             for module, name in sdk.helper_streams

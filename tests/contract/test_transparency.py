@@ -27,7 +27,7 @@ async def made(driver: Driver, way: Way, times: int = 1) -> tuple[list[Any], lis
         return got, [wire(request) for request in standin.requests]
 
 
-FREE = {"host", "traceparent"}
+FREE = {"host"}
 """Headers that may differ: the port, and the trace header that the anthropic SDK itself sends whenever a span is current."""
 
 
