@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 import otel_agent
-from otel_agent.settings import Settings
 from otel_agent.testing import Standin
 
 from .receiving import Collector, collecting
@@ -73,22 +72,41 @@ def ended_after(ended: Ended) -> tuple[Any, float]:
     ids=["closed-http", "closed-grpc", "silent-http", "silent-grpc", "slow-http"],
 )
 def test_a_bad_collector_costs_the_work_nothing(where: Any, protocol: str, provider: Standin) -> None:
-    """Cases 097, 120: calls take what they take, the event loop is not held, and the end is bounded."""
+    """Cases 097, 120: calls take what they take, the event loop is not held, and the end is bounded.
+
+    Tried up to three times, since a busy machine can only make it look worse.
+    """
     with where() as endpoint:
         env = environment(endpoint, OTEL_EXPORTER_OTLP_PROTOCOL=protocol, OTEL_BSP_SCHEDULE_DELAY="50", OTEL_BLRP_SCHEDULE_DELAY="50")
-        bare, bare_end = ended_after(program("ticking", provider.url(), 40, "bare", env=env))
-        observed, end = ended_after(program("ticking", provider.url(), 40, "observed", env=env))
-    assert end - bare_end < EXIT + SLACK, f"the end took {end:.1f} s, {bare_end:.1f} s without us"
-    assert observed["median"] < bare["median"] * 2 + 0.02, (bare, observed)
-    assert observed["took"] < bare["took"] * 2 + 1.0, (bare, observed)
-    assert observed["late"] < 0.5, (bare, observed)
+        found: list[str] = ["not tried"]
+        for _ in range(3):
+            bare, bare_end = ended_after(program("ticking", provider.url(), 40, "bare", env=env))
+            observed, end = ended_after(program("ticking", provider.url(), 40, "observed", env=env))
+            if not (found := [*complaints(bare, observed, end - bare_end)]):
+                return
+    pytest.fail(f"{found}: {bare} without us, {observed} with us")
+
+
+def complaints(bare: dict[str, float], observed: dict[str, float], end: float) -> Iterator[str]:
+    """What observation cost that it must not."""
+    if end > EXIT + SLACK:
+        yield f"the end took {end:.1f} s more"
+    if observed["median"] > bare["median"] * 2 + 0.01:
+        yield "a call took longer"
+    if observed["took"] > bare["took"] * 2 + 0.5:
+        yield "all calls took longer"
+    if observed["late"] > bare["late"] + 0.2:
+        yield "the event loop was held"
+
+
+SMALL = (("MAX_QUEUE_SIZE", "200"), ("MAX_EXPORT_BATCH_SIZE", "50"))
 
 
 def test_memory_is_bounded_while_nothing_is_taken(provider: Standin) -> None:
     """Case 097: what cannot be sent is dropped, said and counted, not kept."""
     with collecting(hang=True) as collector:
-        env = environment(collector.http, OTEL_BSP_MAX_QUEUE_SIZE="200", OTEL_BLRP_MAX_QUEUE_SIZE="200", OTEL_BSP_MAX_EXPORT_BATCH_SIZE="50",
-                          OTEL_BLRP_MAX_EXPORT_BATCH_SIZE="50")  # fmt: skip
+        small = {f"OTEL_{queue}_{what}": size for queue in ("BSP", "BLRP") for what, size in SMALL}
+        env = environment(collector.http, **small)
         ended = program("flood", provider.url(), 3000, env=env)
     sizes = last(ended)
     assert sizes[-1] - sizes[1] < 8_000_000, sizes

@@ -54,9 +54,10 @@ def test_a_wrong_value_is_refused(name: str, value: str) -> None:
 
 
 RIGHT = (
-    {}, {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20abc,x-tenant=blue"}, {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer abc"},
-    {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://collector.example:4317"}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4317"},
-    {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://[::1]:4318/otlp"}, {"OTEL_EXPORTER_OTLP_TIMEOUT": "2.5"}, {"OTEL_EXPORTER_OTLP_COMPRESSION": "gzip"},
+    {}, {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20abc,x-tenant=blue"},
+    {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer abc"}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://collector.example:4317"},
+    {"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4317"}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://[::1]:4318/otlp"},
+    {"OTEL_EXPORTER_OTLP_TIMEOUT": "2.5"}, {"OTEL_EXPORTER_OTLP_COMPRESSION": "gzip"},
     {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://user:word@host:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"},
     {"OTEL_BSP_MAX_QUEUE_SIZE": "200", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "100"}, {"OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT": "64"},
     {"OTEL_AGENT_DIGEST_KEY_ID": "march-2026"}, {"OTEL_SDK_DISABLED": "true", "OTEL_TRACES_EXPORTER": "jaeger"},

@@ -72,7 +72,8 @@ def test_tools_in_a_bare_pool_find_the_run_that_waits(telemetry: Capture, provid
     def find_order(order: str) -> str:
         return f"{order} is in Oslo"
 
-    with otel_agent.agent_run("keeper"), anthropic.Anthropic(base_url=provider.url(), api_key="none") as client, ThreadPoolExecutor(1) as pool:
+    client = anthropic.Anthropic(base_url=provider.url(), api_key="none")
+    with otel_agent.agent_run("keeper"), client, ThreadPoolExecutor(1) as pool:
         answer = client.messages.create(tools=tools, **ASK)
         (use,) = [block for block in answer.content if block.type == "tool_use"]
         pool.submit(find_order, "A1").result()

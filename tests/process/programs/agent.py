@@ -28,9 +28,11 @@ def loop() -> None:
 
 async def streams() -> None:
     """The async SDKs, streamed and not."""
-    async with anthropic.AsyncAnthropic(base_url=ROOT, api_key="none") as client:
-        async with client.messages.stream(model="claude-sonnet-4-6", max_tokens=64, messages=ASK) as stream:
-            await stream.get_final_message()
+    async with (
+        anthropic.AsyncAnthropic(base_url=ROOT, api_key="none") as client,
+        client.messages.stream(model="claude-sonnet-4-6", max_tokens=64, messages=ASK) as stream,
+    ):
+        await stream.get_final_message()
     async with openai.AsyncOpenAI(base_url=f"{ROOT}/v1", api_key="none") as client:
         chunks = await client.chat.completions.create(model="gpt-5.5", messages=ASK, stream=True, stream_options={"include_usage": True})
         async for _ in chunks:

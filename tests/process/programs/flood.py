@@ -4,14 +4,13 @@ import gc
 import json
 import resource
 import sys
+from pathlib import Path
 
 import anthropic
 
 import otel_agent
-from otel_agent.testing.standin import Reply, Text  # noqa: F401
 
 otel_agent.instrument()
-from pathlib import Path
 
 
 def resident() -> int:

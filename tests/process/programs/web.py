@@ -1,8 +1,9 @@
-"""An ASGI app that makes one call per request. Arguments: the provider's address, a file for the port, whether it shuts down by its lifespan."""
+"""An ASGI app that makes one call per request. Arguments: provider, file for the port, ``lifespan`` to shut down by the lifespan."""
 
 import asyncio
 import socket
 import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -24,7 +25,7 @@ async def ask(_request: object) -> PlainTextResponse:
 
 
 @asynccontextmanager
-async def lifespan(_app: object):
+async def lifespan(_app: object) -> AsyncIterator[None]:
     yield
     if sys.argv[3] == "lifespan":
         await asyncio.to_thread(otel_agent.shutdown, 5.0)
