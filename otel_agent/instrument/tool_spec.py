@@ -5,10 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from otel_agent.fields import dig, get
 from otel_agent.records.closed import Approval, PolicyDecision, PrincipalKind, ToolEffect, ToolKind
+
+
+KINDS: Final[tuple[str, ...]] = get_args(ToolKind)
+EFFECTS: Final[tuple[str, ...]] = get_args(ToolEffect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,8 @@ class ToolSpec:
     ``schema``: JSON Schema of its arguments. ``declared``: argument names the schema or the signature declares; ``None`` when nothing
     does. ``failed``: predicate on the returned value for failures returned as data that no protocol marks. ``result_ids``: picks the
     ids of rows or documents out of the result. ``truncated``: predicate, whether the result was cut short.
+
+    Raises ``ValueError`` for a ``kind`` or ``effect`` outside its closed set: at declaration, where a person sees it.
     """
 
     name: str
@@ -80,6 +86,11 @@ class ToolSpec:
     truncated: Callable[[Any], bool] | None = None
     result_ids: Callable[[Any], Iterable[str]] | None = None
     governance: Governance = Governance()
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (("kind", self.kind, KINDS), ("effect", self.effect, EFFECTS)):
+            if value not in allowed:
+                raise ValueError(f"a tool's {name} is one of {', '.join(allowed)}")
 
 
 VARIADIC: Final = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)

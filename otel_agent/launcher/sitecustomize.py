@@ -26,8 +26,8 @@ def _observe() -> None:
         return
     try:
         instrument()
-    except SettingsError as error:
-        print(f"otel-agent run: {error}; this process is not observed", file=sys.stderr)
+    except SettingsError:
+        print("otel-agent run: a setting cannot be used, so this process is not observed; otel-agent doctor says which", file=sys.stderr)
 
 
 _observe()

@@ -338,3 +338,10 @@ def test_a_tool_that_runs_an_agent_with_the_same_tool(telemetry: Capture) -> Non
         assert delegate("outer task") == "done"
         assert walk(3) == 0
     assert [record["gen_ai.agent.name"] for record in telemetry.tools] == ["inner", "outer", "outer"]
+
+
+@pytest.mark.parametrize("options", [{"effect": "wirte"}, {"kind": "plugin"}])
+def test_a_wrong_declaration_is_said_at_once(options: dict[str, str]) -> None:
+    """A misspelled effect would otherwise be a write that nobody counts."""
+    with pytest.raises(ValueError, match="is one of"):
+        otel_agent.tool("pay", **options)(lambda amount: amount)
