@@ -15,11 +15,13 @@ from starlette.routing import Route
 from otel_agent.local.intake import Intake, is_bearer
 from otel_agent.local.over_http import any_json
 from otel_agent.local.queries import DEFAULT_LIMIT, list_runs, show_run
+from otel_agent.local.sent_by import sent_by
 from otel_agent.local.store import Store
 
 RUNS: Final = "/api/runs"
 RUN: Final = "/api/run"
 STATS: Final = "/api/stats"
+SENT_BY: Final = "/api/sent-by"
 
 Ask = Callable[[duckdb.DuckDBPyConnection, Request], Any]
 
@@ -41,6 +43,10 @@ def _ask_run(connection: duckdb.DuckDBPyConnection, request: Request) -> Any:
     return show_run(connection, request.query_params.get("id", ""))
 
 
+def _ask_sent_by(connection: duckdb.DuckDBPyConnection, request: Request) -> Any:
+    return sent_by(connection, request.query_params.get("instance", ""))
+
+
 def _answer(store: Store, ask: Ask, request: Request) -> Response:
     connection = store.cursor()
     try:
@@ -60,7 +66,7 @@ def _guarded(token: str, respond: Callable[[Request], Response]) -> Callable[[Re
 
 
 def api_routes(store: Store, intake: Intake, token: str) -> list[Route]:
-    """Runs, one run, and counts of the intake."""
+    """Runs, one run, all rows of one sender, and counts of the intake."""
 
     def stats(_: Request) -> Response:
         return _json({"stored": dict(intake.stored), "removed": {place: n for place, n in intake.removed.items() if n}})
@@ -68,5 +74,6 @@ def api_routes(store: Store, intake: Intake, token: str) -> list[Route]:
     return [
         Route(RUNS, _guarded(token, lambda request: _answer(store, _ask_runs, request))),
         Route(RUN, _guarded(token, lambda request: _answer(store, _ask_run, request))),
+        Route(SENT_BY, _guarded(token, lambda request: _answer(store, _ask_sent_by, request))),
         Route(STATS, _guarded(token, stats)),
     ]

@@ -16,8 +16,9 @@ from urllib.parse import urlencode
 import duckdb
 
 from otel_agent.local import state
-from otel_agent.local.api import RUN, RUNS, STATS
+from otel_agent.local.api import RUN, RUNS, SENT_BY, STATS
 from otel_agent.local.queries import DEFAULT_LIMIT, list_runs, show_run
+from otel_agent.local.sent_by import sent_by as rows_sent_by
 from otel_agent.local.store import StoreError, open_read_only
 
 TIMEOUT: Final = 30.0
@@ -74,6 +75,13 @@ def runs(path: Path, *, limit: int = DEFAULT_LIMIT, agent: str | None = None) ->
 def show(path: Path, run_id: str) -> dict[str, Any] | None:
     """One run, or one trace outside any run; ``None`` when there is no such. Raises :class:`StoreError`."""
     found: dict[str, Any] | None = _read(path, f"{RUN}?{urlencode({'id': run_id})}", lambda connection: show_run(connection, run_id))
+    return found
+
+
+def sent_by(path: Path, instance: str) -> dict[str, list[dict[str, Any]]]:
+    """All rows of one sender's instance, by table. Raises :class:`StoreError`."""
+    target = f"{SENT_BY}?{urlencode({'instance': instance})}"
+    found: dict[str, list[dict[str, Any]]] = _read(path, target, lambda connection: rows_sent_by(connection, instance))
     return found
 
 
