@@ -32,6 +32,8 @@ _HEIGHTS: Final[Mapping[str, float]] = {"table": 1.8, "trace": 2.4}
 _HEIGHT: Final = 2.8
 _NAMED: Final = 6
 """Series named under a panel; the rest are drawn and counted."""
+_SPANS: Final = 16
+"""Spans of a trace that are drawn."""
 _COLOURS: Final = ("#3274d9", "#e0752d", "#37872d", "#a352cc", "#c4162a", "#0f8f8f", "#b8860b", "#7c7c7c", "#d6336c", "#5c940d")
 _STYLE: Final[dict[Any, Any]] = {
     "font.size": 7, "axes.titlesize": 8, "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.spines.top": False,
@@ -42,8 +44,8 @@ _STYLE: Final[dict[Any, Any]] = {
 _UNITS: Final[Mapping[str, Callable[[float], str]]] = {
     "percentunit": lambda value: f"{value * 100:.3g} %",
     "s": lambda value: f"{value:.3g} s",
-    "bytes": lambda value: f"{value / 2**20:.4g} MiB",
-    "cpm": lambda value: f"{value:.3g} /min",
+    "bytes": lambda value: f"{value / 2**20:.0f} MiB",
+    "cpm": lambda value: f"{_plain(value)} /min",
 }
 
 
@@ -53,8 +55,8 @@ def label(unit: str, value: float) -> str:
 
 
 def _plain(value: float) -> str:
-    """A bare number: whole ones with separators, others with four digits that count."""
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.4g}"
+    """A bare number: whole and large ones with separators, others with three digits that count."""
+    return f"{value:,.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.3g}"
 
 
 def draw(board: Board, servers: Servers, shown: Range, variables: Variables) -> tuple[Figure, list[str]]:
@@ -163,9 +165,17 @@ def _states(axes: Any, _: Panel, lines: Sequence[Line], shown: Range) -> None:
     for number, line in enumerate(lines):
         active = [moment for moment, value in zip(_times(line), line.values, strict=True) if value > 0]
         widths = [shown.step / 86400] * len(active)
-        axes.barh([number] * len(active), widths, left=active, height=0.7, color=_COLOURS[number % len(_COLOURS)])
-    axes.set_yticks(range(len(lines)), [line.label for line in lines])
+        axes.barh([-number] * len(active), widths, left=active, height=0.35, color=_COLOURS[number % len(_COLOURS)])
+    _name_bars(axes, [line.label for line in lines])
     _ticks(axes, shown)
+
+
+def _name_bars(axes: Any, labels: Sequence[str]) -> None:
+    """Names each bar above it, inside the panel: beside it there is no room for a long name."""
+    for number, name in enumerate(labels):
+        axes.text(0.005, 0.22 - number, name, va="bottom", size=6, color="#333333", transform=axes.get_yaxis_transform())
+    axes.set_yticks([])
+    axes.set_ylim(-len(labels) + 0.6, 0.9)
 
 
 def _finish(axes: Any, panel: Panel, lines: Sequence[Line], shown: Range) -> None:
@@ -210,7 +220,8 @@ def _table(axes: Any, rows: Sequence[Mapping[str, str]]) -> bool:
     if rows:
         names = columns(rows, 12)
         cells = [[_cell(row.get(name, "")) for name in names] for row in rows[:8]]
-        drawn = axes.table(cells, colLabels=_heads(names), loc="upper left", cellLoc="left", colLoc="left", edges="horizontal")
+        drawn = axes.table(cells, colLabels=_heads(names), loc="upper left", cellLoc="left", colLoc="left", edges="horizontal",
+                           colWidths=[0.98 / len(names)] * len(names))  # fmt: skip
         drawn.auto_set_font_size(False)
         drawn.set_fontsize(5.5)
     return bool(rows)
@@ -231,19 +242,22 @@ def _short(text: str, most: int) -> str:
 
 
 def _trace(axes: Any, spans: Sequence[Span]) -> bool:
-    for number, span in enumerate(spans[:30]):
-        axes.barh(-number, span.end - span.start, left=span.start - spans[0].start, height=0.7, color=_COLOURS[number % 2])
+    for number, span in enumerate(spans[:_SPANS]):
+        axes.barh(-number, span.end - span.start, left=span.start - spans[0].start, height=0.35, color=_COLOURS[number % 2])
     if spans:
-        axes.set_yticks([-number for number in range(len(spans[:30]))], [span.name for span in spans[:30]])
+        _name_bars(axes, [span.name for span in spans[:_SPANS]])
+        axes.set_xlim(0, max(span.end for span in spans[:_SPANS]) - spans[0].start)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.3g} s")
     return bool(spans)
 
 
 def latest_run(servers: Servers, shown: Range) -> Variables:
-    """The latest run with its trace, for the Run board."""
-    query = Logs(f'event_name:="{s.EVENT_OTEL_AGENT_AGENT_RUN}" {s.OTEL_AGENT_RUN_TOOL_CALLS}:>1 | sort by (_time) desc | limit 1')
-    found = logs(servers, query, shown, Variables())
-    return Variables({"run": found[0][s.OTEL_AGENT_RUN_ID], "trace": found[0].get("trace_id", "")} if found else {})
+    """The latest run in which a call was denied, else the latest with some tool calls, with its trace: for the Run board."""
+    for telling in (f"{s.OTEL_AGENT_RUN_DENIED}:>0", f"{s.OTEL_AGENT_RUN_TOOL_CALLS}:>1"):
+        query = Logs(f'event_name:="{s.EVENT_OTEL_AGENT_AGENT_RUN}" {telling} | sort by (_time) desc | limit 1')
+        if found := logs(servers, query, shown, Variables()):
+            return Variables({"run": found[0][s.OTEL_AGENT_RUN_ID], "trace": found[0].get("trace_id", "")})
+    return Variables({})
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -6,8 +6,6 @@ spans in content mode, into span events, error messages, log bodies and attribut
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,23 +13,15 @@ from pathlib import Path
 import pytest
 
 from otel_agent.testing.canaries import Canaries
-from otel_agent.testing.standin import Failure, Redacted, Reply, Standin, Text, Thinking, ToolUse
+from otel_agent.testing.standin import Standin
 from tests.stack import backends, configs
-from tests.stack.build import ROOT
 from tests.stack.http_client import eventually
+from tests.stack.leaks import leak, scripts
 from tests.stack.native import NativeStack, native_stack
 from tests.stack.panels import empty
-from tests.stack.stage import LIMIT, environment
 from tests.stack.test_canary import FILES, file_overlay
 
 pytestmark = pytest.mark.stack
-
-LEAKS = {
-    "ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE": "content",
-    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "span_and_event",
-    "OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental",
-}
-
 
 @dataclass
 class Leaked:
@@ -43,30 +33,13 @@ class Leaked:
     control: str
 
 
-def scripts(standin: Standin, canaries: Canaries) -> None:
-    def think(place: str) -> Thinking:
-        return Thinking(canaries[place], summary=canaries[f"{place}.summary"])
-
-    standin.script("leaky", [
-        Reply([think("first"), Redacted(canaries["sealed"]), ToolUse("look_up", {"number": 1})]),
-        Reply([think("second"), Text(canaries["anthropic.text"])]),
-    ])  # fmt: skip
-    standin.script("refused", [Failure(400, message=canaries["error.body"])])
-    standin.script("leaky-openai", [
-        Reply([think("stream"), Text(canaries["chat.content"])]),
-        Reply([Text(f"Thought: {canaries['thought']}\nFinal Answer: {canaries['answer']}")]),
-        Reply([think("responses"), Text(canaries["responses.output_text"])]),
-    ], flavour="deepseek")  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def leaked(go_toolchain: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Leaked]:
     folder, canaries = tmp_path_factory.mktemp("leaky"), Canaries("wrapped")
     control = folder / "control"
     with Standin() as standin, native_stack(configs.Options(overlays=[file_overlay(folder)])) as running:
         scripts(standin, canaries)
-        command = [sys.executable, "-m", "tests.stack.leaky_host", standin.url(), str(control)]
-        subprocess.run(command, cwd=ROOT, env=environment(running.stack, "leaky", **LEAKS), timeout=LIMIT, check=True)
+        leak(running.stack, standin, control)
         eventually("the runs", lambda: backends.metric_value(running.stack, "sum(otel_agent_runs_total)") == 3)
         eventually("their records", lambda: len(backends.log_lines(running.stack, 'event_name:="otel_agent.agent_run"')) == 3)
         for name in FILES:
