@@ -98,15 +98,16 @@ def _send(mark: Mark, installed: set[str], options: Options, changes: dict[str, 
     chosen = plays(installed, foreign=options.foreign)
     with Standin(check_replay=False) as standin:
         total = load(standin, mark, chosen)
-        program = [sys.executable, "-m", "otel_agent.verify.sending", standin.url(), mark.id]
-        command = [sys.executable, "-m", "otel_agent.cli", "run", "--", *program, *(["--foreign"] if options.foreign else [])]
+        program = ["otel_agent.verify.sending", standin.url(), mark.id, *(f"--sdk={name}" for name in sorted(installed))]
+        more = ["--foreign"] if options.foreign else []
+        command = [sys.executable, "-m", "otel_agent.cli", "run", "--", sys.executable, "-m", *program, *more]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_environment(mark, changes)) as child:
             sent, code = _followed(child, total, say)
         left = sum(standin.steps_left(script(*play)) for play in chosen)
     if code == NOT_OBSERVED:
         raise CannotVerify("calls would not be observed in this environment; otel-agent doctor says why")
     if code != 0 or sent is None or left:
-        raise CannotVerify(f"the program that sends ended with code {code}, {left} of {total} calls not made")
+        raise CannotVerify(f"the program that sends ended with code {code}, {left} of {total} calls not made; see otel-agent doctor")
     return sent
 
 

@@ -110,10 +110,11 @@ def send(standin: str, mark: Mark, installed: set[str], *, others: bool) -> int:
 
 
 def main() -> int:
-    """``python -m otel_agent.verify.sending STANDIN ID [--foreign]``. The last line is the count of what was sent."""
+    """``python -m otel_agent.verify.sending STANDIN ID --sdk NAME... [--foreign]``. The last line is the count of what was sent."""
     parser = argparse.ArgumentParser(prog="python -m otel_agent.verify.sending")
     parser.add_argument("standin", help="root URL of the stand-in")
     parser.add_argument("id", help="trace id of the verification")
+    parser.add_argument("--sdk", action="append", default=[], help="an SDK to play")
     parser.add_argument("--foreign", action="store_true", help="also what other instrumentations emit")
     arguments = parser.parse_args()
     seen = setup.status()
@@ -121,7 +122,7 @@ def main() -> int:
         return NOT_OBSERVED
     mark = Mark(arguments.id)
     with within_trace(mark.id):
-        turns = send(arguments.standin, mark, {*seen.active, *seen.waiting}, others=arguments.foreign)
+        turns = send(arguments.standin, mark, {*seen.active, *seen.waiting} & {*arguments.sdk}, others=arguments.foreign)
     flushed = setup.flush(FLUSH)
     tell(turns=turns, planted=mark.asked(), flushed=flushed)
     return 0
