@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -93,11 +93,16 @@ class Collector:
 
     def wait_for(self, event: str, count: int, seconds: float = 20.0) -> list[dict[str, Any]]:
         """The records of an event, once there are ``count`` of them."""
-        until = time.monotonic() + seconds
-        while len(found := self.facts(event)) < count and time.monotonic() < until:
-            time.sleep(0.02)
-        assert len(found) >= count, f"{len(found)} of {count} {event} records came"
-        return found
+        wait_until(lambda: len(self.facts(event)) >= count, seconds)
+        return self.facts(event)
+
+
+def wait_until(what: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait for something to become true; it must."""
+    until = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.02)
 
 
 def attributes(holder: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import otel_agent
 from otel_agent.testing import Standin, capture
 from otel_agent.testing.standin import RawBlock, Reply, Text, ToolUse
 
-from .receiving import Collector
+from .receiving import Collector, wait_until
 from .starting import PROGRAMS, PYTHON, environment, ok, program
 
 CHAT: Any = {"model": "gpt-5.5", "messages": [{"role": "user", "content": "Where?"}]}
@@ -31,6 +31,7 @@ def test_a_killed_run_has_left_its_start_and_its_finished_calls(provider: Standi
         try:
             turns = collector.wait_for("model_turn", 2, 60)
             (started,) = collector.wait_for("run_started", 1)
+            wait_until(lambda: len(collector.spans) == 2)
         finally:
             running.kill()
     assert {turn["otel_agent.run.id"] for turn in turns} == {started["otel_agent.run.id"]}

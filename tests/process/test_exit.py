@@ -18,7 +18,7 @@ import pytest
 import otel_agent
 from otel_agent.testing import Standin
 
-from .receiving import Collector, collecting
+from .receiving import Collector, collecting, wait_until
 from .starting import PROGRAMS, PYTHON, Ended, environment, ok, program
 
 EXIT = 2.0
@@ -128,9 +128,7 @@ def serve_one_request(provider: Standin, collector: Collector, folder: Path, how
     command = [PYTHON, PROGRAMS / "web.py", provider.url(), port, how]
     with subprocess.Popen([*map(str, command)], env=environment(collector.http, **changes), stderr=subprocess.PIPE, text=True) as server:
         try:
-            until = time.monotonic() + 60
-            while not (port.exists() and port.read_text()) and time.monotonic() < until:
-                time.sleep(0.02)
+            wait_until(lambda: port.exists() and port.read_text() != "", 60)
             assert urllib.request.urlopen(f"http://127.0.0.1:{port.read_text()}/", timeout=30).read() == b"end_turn"
             before_end()
             server.send_signal(signal.SIGTERM)
@@ -153,9 +151,7 @@ def test_a_server_without_the_line(provider: Standin, collector: Collector, tmp_
 
     def wait() -> None:
         collector.wait_for("model_turn", 1)
-        until = time.monotonic() + 20
-        while not (collector.spans and "otel_agent.turns" in collector.metrics) and time.monotonic() < until:
-            time.sleep(0.05)
+        wait_until(lambda: bool(collector.spans) and "otel_agent.turns" in collector.metrics)
 
     assert serve_one_request(provider, collector, tmp_path, "exit", wait, **delays) == -signal.SIGTERM
     assert (len(collector.facts("model_turn")), len(collector.spans)) == (1, 1)
