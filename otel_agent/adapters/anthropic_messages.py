@@ -5,9 +5,12 @@ https://docs.anthropic.com/en/api/messages. The module itself is the adapter (:c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 from otel_agent.adapters import effort, errors, models, offers, usage
+from otel_agent.adapters.members import finder
 from otel_agent.adapters.messages_stream import MessagesStream
 from otel_agent.fields import count, dig, get, identifier, items, model_name, number, word
 from otel_agent.protocol import Answer, Conversation, ErrorFacts, RequestFacts, ResponseFacts
@@ -20,7 +23,7 @@ _OUTPUT_TYPES: Final[dict[str, str]] = {"json_schema": "json", "text": "text"}
 
 def read_request(body: dict[str, Any]) -> RequestFacts:
     """Facts of a request body."""
-    directives = _directives(body)
+    directives = _directives(items(body.get("messages")))
     wanted = effort.read(body)
     offer = _offer(body, directives)
     model = model_name(body.get("model"))
@@ -44,14 +47,27 @@ def read_request(body: dict[str, Any]) -> RequestFacts:
     )
 
 
-def _directives(body: dict[str, Any]) -> list[Any]:
-    """Messages of the system's role: they may change the effort and the tools on the way."""
-    return [m for m in items(body.get("messages")) if (m.get("role") if isinstance(m, dict) else get(m, "role")) == "system"]
+_role: Final = itemgetter("role")
+
+
+def _directives(messages: Sequence[Any]) -> list[Any]:
+    """Messages of the system's role: they may change the effort and the tools on the way.
+
+    Nearly always there is none, which is found out without a step of ours per message: this reads the whole history at every turn.
+    """
+    try:
+        if "system" not in map(_role, messages):
+            return []
+    except (TypeError, KeyError, AttributeError):  # a message that is no dictionary, or has no role
+        pass
+    return [message for message in messages if get(message, "role") == "system"]
 
 
 def _offer(body: dict[str, Any], directives: list[Any]) -> offers.Offer | None:
     """The tools of the request, and those that a system message defines on the way."""
     offer = offers.read(body.get("tools"), offers.messages_name)
+    if not directives:
+        return offer
     parts = [part for message in directives for part in items(get(message, "content"))]
     added = [dig(part, "tool", "definition") for part in parts if get(part, "type") == "tool_addition"]
     defined = [definition for definition in added if definition is not None]
@@ -75,12 +91,13 @@ def conversation(body: dict[str, Any]) -> Conversation | None:
 def read_response(response: Any, request: RequestFacts, answer: Answer | None) -> ResponseFacts:
     """Facts of a whole message."""
     stream = accumulator(request, answer)
-    stream.read_head(response, usage.MESSAGES)
-    stream.read_end(response)
-    for index, block in enumerate(items(get(response, "content"))):
+    find = finder(response)
+    stream.read_head(find, usage.MESSAGES)
+    stream.read_end(find)
+    for index, block in enumerate(items(find("content"))):
         stream.open_block(index, block)
     facts = stream.finish()
-    facts.request_id = identifier(get(response, "_request_id"))
+    facts.request_id = identifier(find("_request_id"))
     return facts
 
 

@@ -152,4 +152,6 @@ def truncated_by(reasons: Iterable[FinishReason], raws: Iterable[str | None]) ->
 
 def worst(reasons: Sequence[FinishReason]) -> FinishReason:
     """The reason that stands for all choices; ``unknown`` when there is none."""
+    if len(reasons) == 1:  # nearly always
+        return reasons[0]
     return min(reasons, key=WORST_FIRST.index, default="unknown")

@@ -6,6 +6,8 @@ one by raising, which takes five microseconds, so those are looked up by what th
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 _NONE: Final[frozenset[str]] = frozenset()
@@ -34,6 +36,25 @@ def member(source: Any, name: str) -> Any:
     if not declared or name in declared:
         return getattr(source, name, None)
     return extras(source).get(name)
+
+
+Find = Callable[[str], Any]
+"""Looks up one member by its name; ``None`` when there is none."""
+
+
+def finder(source: Any) -> Find:
+    """How to look up several members of one object: decided once, by what keeps them."""
+    if isinstance(source, dict):
+        return source.get
+    kind = type(source)
+    declared = _declared.get(kind)
+    if declared is None:
+        declared = _learn(kind)
+    # A model keeps its declared members in its own dictionary, where a look-up costs a tenth of an attribute's.
+    if declared and not extras(source):
+        own: dict[str, Any] = source.__dict__
+        return own.get
+    return partial(member, source)
 
 
 def extras(source: Any) -> dict[str, Any]:

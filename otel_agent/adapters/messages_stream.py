@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 from otel_agent.adapters import blocks, errors, finish, offers, usage
-from otel_agent.adapters.members import member
+from otel_agent.adapters.members import Find, finder, member
 from otel_agent.fields import OTHER, dig, get, identifier, items, model_name, word
 from otel_agent.protocol import Answer, Phase, RequestFacts, ResponseFacts, ToolCall
 from otel_agent.records.closed import FinishReason
@@ -51,7 +51,10 @@ _DELTAS: Final[dict[str, Phase]] = {
 class MessagesStream:
     """One message as it comes. Phases are those of the announced blocks; deltas inside a thinking block are never opened."""
 
-    __slots__ = ("_announced", "_answer", "_calls", "_dropped", "_error", "_kinds", "_offered", "_seen", "_spoken", "_stop", "_usage")
+    __slots__ = (
+        "_announced", "_answer", "_calls", "_dropped", "_error", "_id", "_kinds", "_model", "_offered", "_spoken", "_stop", "_tier",
+        "_usage",
+    )  # fmt: skip
 
     def __init__(self, request: RequestFacts, answer: Answer | None) -> None:
         self._answer = answer
@@ -61,7 +64,9 @@ class MessagesStream:
         self._announced: list[tuple[str, str | None]] = []
         self._calls: dict[int, ToolCall] = {}
         self._usage: usage.Tally = {}
-        self._seen: dict[str, str] = {}
+        self._model: str | None = None
+        self._id: str | None = None
+        self._tier: str | None = None
         self._stop: str | None = None
         self._dropped: int | None = None
         self._error: str | None = None
@@ -101,7 +106,7 @@ class MessagesStream:
                 self._answer.update(text)
 
     def _start(self, event: Any) -> Phase:
-        self.read_head(get(event, "message"), usage.MESSAGES_OPENING)
+        self.read_head(finder(get(event, "message")), usage.MESSAGES_OPENING)
         return Phase.SILENT
 
     def _block(self, event: Any) -> Phase:
@@ -109,8 +114,8 @@ class MessagesStream:
         return self.open_block(index, get(event, "content_block")) if type(index) is int else Phase.SILENT
 
     def _end(self, event: Any) -> Phase:
-        self.read_end(get(event, "delta"))
-        self._transformations(event)
+        self.read_end(finder(get(event, "delta")))
+        self._transformations(finder(event))
         self._count(get(event, "usage"), usage.MESSAGES)
         return Phase.SILENT
 
@@ -125,43 +130,43 @@ class MessagesStream:
         "error": _failure,
     }
 
-    def read_head(self, message: Any, counts: usage.Table) -> None:
+    def read_head(self, find: Find, counts: usage.Table) -> None:
         """Identity and usage of a message, whole or just begun."""
-        for name, reader in (("model", model_name), ("id", identifier)):
-            value = reader(get(message, name))
-            if value is not None:
-                self._seen[name] = value
-        self._transformations(message)
-        self._count(get(message, "usage"), counts)
+        self._model = model_name(find("model")) or self._model
+        self._id = identifier(find("id")) or self._id
+        self._transformations(find)
+        self._count(find("usage"), counts)
 
-    def read_end(self, source: Any) -> None:
+    def read_end(self, find: Find) -> None:
         """Why the message stopped."""
-        reason = finish.spelled(get(source, "stop_reason"))
+        reason = finish.spelled(find("stop_reason"))
         if reason is not None:
             self._stop = reason
 
     def open_block(self, index: int, block: Any) -> Phase:
         """A block by its type. One that comes whole brings its text along; a second start of the same index replaces the first."""
-        kind = get(block, "type")
+        find = finder(block)
+        kind = find("type")
         phase = BLOCKS.get(kind) if isinstance(kind, str) else None
         self._kinds[index] = phase
         if phase is Phase.VISIBLE:
-            self._speak(index, get(block, "text"))
+            self._speak(index, find("text"))
         elif phase is Phase.DELIBERATION:
             self._announced.append((kind, None))
         elif phase is Phase.ACTION:
-            self._announced.append((kind, identifier(get(block, "id"))))
-            self._calls[index] = ToolCall(self._tool(kind, block), identifier(get(block, "id")))
+            call = identifier(find("id"))
+            self._announced.append((kind, call))
+            self._calls[index] = ToolCall(self._tool(kind, find), call)
         return Phase.SILENT if phase is None else phase
 
-    def _tool(self, kind: str, block: Any) -> str:
+    def _tool(self, kind: str, find: Find) -> str:
         """The called tool as it was offered: a toolset's member by the toolset, an MCP tool by its server."""
         if kind == "server_tool_use":
-            return offers.called(get(block, "name"), self._offered, SERVER_TOOLS)
+            return offers.called(find("name"), self._offered, SERVER_TOOLS)
         if kind == "mcp_tool_use":
-            return offers.called(get(block, "server_name"), self._offered)
-        name = offers.called(get(block, "name"), self._offered)
-        return self._toolset(member(block, "toolset_name")) if name == OTHER else name
+            return offers.called(find("server_name"), self._offered)
+        name = offers.called(find("name"), self._offered)
+        return self._toolset(find("toolset_name")) if name == OTHER else name
 
     def _toolset(self, family: Any) -> str:
         if not isinstance(family, str) or not family:
@@ -173,12 +178,10 @@ class MessagesStream:
             return
         usage.gather(self._usage, source, counts)
         usage.gather_compaction(self._usage, source)
-        tier = word(member(source, "service_tier"))
-        if tier is not None:
-            self._seen["tier"] = tier
+        self._tier = word(member(source, "service_tier")) or self._tier
 
-    def _transformations(self, source: Any) -> None:
-        changed = items(member(source, "input_transformations"))
+    def _transformations(self, find: Find) -> None:
+        changed = items(find("input_transformations"))
         if changed:
             self._dropped = sum(get(change, "type") == "thinking_dropped" for change in changed)
 
@@ -187,12 +190,12 @@ class MessagesStream:
         reasons: tuple[FinishReason, ...] = ("error",) if self._error else (finish.normal(finish.MESSAGES, self._stop),)
         kinds = [kind for index, kind in self._kinds.items() if kind is not Phase.VISIBLE or index in self._spoken]
         return ResponseFacts(
-            response_model=self._seen.get("model"),
-            response_id=self._seen.get("id"),
+            response_model=self._model,
+            response_id=self._id,
             finish_reasons=reasons,
             finish_reasons_raw=finish.parallel([self._stop]),
             truncated_by=finish.truncated_by(reasons, [self._stop]),
-            response_tier=self._seen.get("tier"),
+            response_tier=self._tier,
             provider_dropped_items=self._dropped,
             blocks=blocks.counted(kinds),
             tool_calls=list(self._calls.values()),

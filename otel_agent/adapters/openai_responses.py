@@ -178,7 +178,7 @@ class ResponseStream:
         return self._item(event) if place == "item" else self._whole(event, place)
 
     def _untyped(self, event: Any) -> Phase:
-        """openai before 1.69 hands on an ``error`` event as its name and its data, without a type."""
+        """The openai package before 1.69 hands on an ``error`` event as its name and its data, without a type."""
         if get(event, "event") == "error":
             self._error = errors.reported(get(event, "data"))
         return Phase.SILENT

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from otel_agent.adapters.members import extras, member
+from otel_agent.adapters.members import Find, extras, finder
 from otel_agent.fields import count, get, items
 from otel_agent.protocol import Usage
 
@@ -40,22 +40,18 @@ RESPONSES: Final[Table] = (
     ("input_tokens_details", (("cached_tokens", "cache_read"), ("cache_write_tokens", "cache_write"))),
     ("output_tokens_details", (("reasoning_tokens", "reasoning"),)),
 )
-MESSAGES_OPENING: Final[Table] = (
-    (
-        None,
-        (
-            ("input_tokens", "input"),
-            ("cache_read_input_tokens", "cache_read"),
-            ("cache_creation_input_tokens", "cache_write"),
-        ),
-    ),
-    ("cache_creation", (("ephemeral_5m_input_tokens", "write_5m"), ("ephemeral_1h_input_tokens", "write_1h"))),
+_MESSAGES_INPUT: Final[Rows] = (
+    ("input_tokens", "input"),
+    ("cache_read_input_tokens", "cache_read"),
+    ("cache_creation_input_tokens", "cache_write"),
 )
+_MESSAGES_WRITES: Final = ("cache_creation", (("ephemeral_5m_input_tokens", "write_5m"), ("ephemeral_1h_input_tokens", "write_1h")))
+MESSAGES_OPENING: Final[Table] = ((None, _MESSAGES_INPUT), _MESSAGES_WRITES)
 """What the opening event of a stream may be trusted for: its output counts are placeholders."""
 
 MESSAGES: Final[Table] = (
-    *MESSAGES_OPENING,
-    (None, (("output_tokens", "output"),)),
+    (None, (*_MESSAGES_INPUT, ("output_tokens", "output"))),
+    _MESSAGES_WRITES,
     ("output_tokens_details", (("thinking_tokens", "reasoning"),)),
     ("server_tool_use", (("web_search_requests", "web_searches"),)),
 )
@@ -69,32 +65,36 @@ _COMPACTION: Final[Rows] = (
 
 def gather(into: Tally, usage: Any, table: Table) -> None:
     """Take the counts that ``table`` names from a usage object into the tally."""
+    find = finder(usage)
     for name, rows in table:
-        source = usage if name is None else member(usage, name)
-        if source is not None:
-            _take(into, source, rows)
+        if name is None:
+            _take(into, find, rows)
+        elif (source := find(name)) is not None:
+            _take(into, finder(source), rows)
 
 
 def gather_chat(into: Tally, usage: Any) -> None:
     """As :func:`gather`, with the spellings of compatible servers. Own spellings win over theirs."""
     added = extras(usage)
     if added:
-        _take(into, added, CHAT_EXTRA)
+        _take(into, added.get, CHAT_EXTRA)
     gather(into, usage, CHAT)
 
 
 def gather_compaction(into: Tally, usage: Any) -> None:
     """Counts of compactions inside an Anthropic reply: billed with it, and in none of its top-level counts."""
-    iterations = items(member(usage, "iterations"))
+    iterations = items(finder(usage)("iterations"))
+    if not iterations:
+        return
     entries = [entry for entry in iterations if get(entry, "type") == "compaction"]
     for name, word in _COMPACTION if entries else ():
         numbers = [count(get(entry, name)) for entry in entries]
         into[word] = sum(number for number in numbers if number is not None)
 
 
-def _take(into: Tally, source: Any, rows: Rows) -> None:
+def _take(into: Tally, find: Find, rows: Rows) -> None:
     for name, word in rows:
-        value = member(source, name)
+        value = find(name)
         if value is not None and (number := count(value)) is not None:
             into[word] = number
 
@@ -154,5 +154,8 @@ _WRITE_SPLIT: Final = ("write_5m", "write_1h", "compaction_write")
 
 def _total(seen: Tally, words: tuple[str, ...]) -> int | None:
     """The sum of what is known of these, ``None`` when nothing is."""
-    found = [seen[word] for word in words if word in seen]
-    return sum(found) if found else None
+    total = None
+    for word in words:
+        if word in seen:
+            total = seen[word] + (total or 0)
+    return total

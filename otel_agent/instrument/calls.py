@@ -3,52 +3,24 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import fields as dataclass_fields
 from typing import Any, Final
 
 from opentelemetry import context as otel_context
-from pydantic import ValidationError
 
 from otel_agent import adapters, collected, guard
-from otel_agent.adapters import finish, hosts
+from otel_agent.adapters import hosts
 from otel_agent.digest import AnswerDigest
 from otel_agent.emit import Started
 from otel_agent.fields import MAX_ITEMS, OTHER, error_type, get, identifier
-from otel_agent.instrument import runtime
+from otel_agent.instrument import runtime, turns
 from otel_agent.instrument.state import Run, current_run
 from otel_agent.instrument.timing import StreamTimes
-from otel_agent.protocol import Adapter, Conversation, ErrorFacts, RequestFacts, ResponseFacts
+from otel_agent.protocol import Adapter, Conversation, ErrorFacts, ResponseFacts
 from otel_agent.records import ModelTurn
 from otel_agent.records.closed import Api, Provider, StreamEnd
-from otel_agent.tally import tally
 
-REQUEST_FIELDS: Final = tuple(field.name for field in dataclass_fields(RequestFacts))
-USAGE_FIELDS: Final = (
-    "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "audio_input_tokens",
-    "audio_output_tokens", "raw_input_tokens", "raw_output_tokens", "raw_total_tokens", "web_searches",
-)  # fmt: skip
-RESPONSE_FIELDS: Final = (
-    "response_model",
-    "response_id",
-    "request_id",
-    "truncated_by",
-    "effective_level",
-    "response_tier",
-    "provider_dropped_items",
-)
-HISTORY_FIELDS: Final = (
-    "message_count",
-    "history_digest",
-    "stable_prefix",
-    "first_changed",
-    "first_changed_role",
-    "prefix_break",
-    "tools_digest",
-)
-REPLAY_FIELDS: Final = ("replayed_items", "dropped_items", "edited_items")
 REQUEST_ID_HEADERS: Final = ("request-id", "x-request-id", "x-amzn-requestid")
 TERMINAL_EVENTS: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
-TIME_FIELDS: Final = ("first_chunk", "first_visible_chunk", "thinking_seconds", "chunks")
 
 
 CLIENT_PROVIDERS: Final = {
@@ -113,7 +85,7 @@ class Call:
 
     def _request_values(self, client: Any) -> dict[str, Any]:
         facts = self.facts
-        values: dict[str, Any] = {name: getattr(facts, name) for name in REQUEST_FIELDS}
+        values = turns.REQUEST.of(facts)
         if facts.tool_names is not None:
             values["tool_names"] = facts.tool_names[:MAX_ITEMS]
         where = endpoint_of(client)
@@ -193,7 +165,7 @@ class Call:
         collected.run("call.finish", self._finish, facts, end, failure)
 
     def _finish(self, facts: ResponseFacts, end: StreamEnd | None, failure: ErrorFacts | None) -> None:
-        record = validated({**self._values, **self._response_values(facts, end, failure)})
+        record = turns.validated({**self._values, **self._response_values(facts, end, failure)})
         self._runtime.emitter.finish(self._started, record)
         if self._run is not None:
             if end is not None and facts.announced:
@@ -201,18 +173,18 @@ class Call:
             self._run.end_turn(record, facts.tool_calls)
 
     def _response_values(self, facts: ResponseFacts, end: StreamEnd | None, failure: ErrorFacts | None) -> dict[str, Any]:
-        values: dict[str, Any] = {name: getattr(facts, name) for name in RESPONSE_FIELDS}
-        usage = facts.usage
-        for name in USAGE_FIELDS:
-            values[name] = getattr(usage, name)
-        values["usage_state"] = usage.state
+        values = turns.response_values(facts)
+        if failure is not None:
+            values.update(turns.failure_values(failure, values["finish_reason"]))
         values["duration"] = self._runtime.clock() - self._begun
-        values["attempts"] = self.attempts or None
-        values["request_id"] = values["request_id"] or self._request_id
-        values["stream_end"] = end
-        values.update(finish_values(facts, failure), **block_values(facts), **tool_call_values(facts))
+        if self.attempts:
+            values["attempts"] = self.attempts
+        if self._request_id is not None:
+            values.setdefault("request_id", self._request_id)
+        if end is not None:
+            values["stream_end"] = end
         if self.times is not None:
-            values.update({name: getattr(self.times, name) for name in TIME_FIELDS})
+            values.update(turns.TIMES.of(self.times))
         if self.answer is not None and (digested := guard.run("call.answer", self.answer.result)) is not None:
             values["answer_digest"], values["answer_size_band"] = digested
         return values
@@ -223,78 +195,12 @@ def history_values(run: Run, conversation: Conversation) -> dict[str, Any]:
     if run.history is None:
         return {}
     seen = run.history.observe(conversation)
-    return {name: getattr(seen, name) for name in HISTORY_FIELDS}
+    return turns.HISTORY.of(seen)
 
 
 def replay_values(run: Run, conversation: Conversation, api: str) -> dict[str, Any]:
     """What came back of the reasoning items that were due."""
-    replayed = run.replay.check(conversation, api)
-    return {name: getattr(replayed, name) for name in REPLAY_FIELDS}
-
-
-def finish_values(facts: ResponseFacts, failure: ErrorFacts | None) -> dict[str, Any]:
-    """Why it stopped, and what failed."""
-    truncated = facts.truncated_by is not None
-    blocks = facts.blocks
-    values: dict[str, Any] = {
-        "finish_reasons": facts.finish_reasons or None,
-        "finish_reasons_raw": facts.finish_reasons_raw or None,
-        "finish_reason": finish.worst(facts.finish_reasons),
-        "truncated": truncated,
-        "empty_truncated": truncated and blocks.visible == 0 and blocks.action == 0,
-        "error_type": facts.error_type,
-    }
-    if failure is not None:
-        values["error_type"] = failure.error_type
-        values["status_code"] = failure.status_code
-        if values["finish_reason"] == "unknown":  # before any reason came; one that did come says more than the failure after it
-            values["finish_reason"] = "error"
-        if failure.request_id is not None:
-            values["request_id"] = failure.request_id
-    return values
-
-
-def block_values(facts: ResponseFacts) -> dict[str, int | None]:
-    """Counts of blocks; a kind that does not occur is absent, so that most records stay small."""
-    blocks = facts.blocks
-    return {
-        "visible_blocks": blocks.visible or None,
-        "action_blocks": blocks.action or None,
-        "result_blocks": blocks.result or None,
-        "deliberation_blocks": blocks.deliberation or None,
-        "unknown_blocks": blocks.unknown or None,
-    }
-
-
-def tool_call_values(facts: ResponseFacts) -> dict[str, Any]:
-    """Names and ids of the tools called."""
-    calls = facts.tool_calls
-    if not calls:
-        return {}
-    return {
-        "tool_call_names": tuple(call.name for call in calls[:MAX_ITEMS]),
-        "tool_call_ids": tuple(found for call in calls[:MAX_ITEMS] if (found := identifier(call.call_id))) or None,
-        "undeclared_tool_calls": sum(call.name == OTHER for call in calls) or None,
-    }
-
-
-def validated(values: dict[str, Any]) -> ModelTurn:
-    """The record of ``values``. A value that does not fit its field is left out and tallied: one bad fact must not cost the rest."""
-    present = {name: value for name, value in values.items() if value is not None}
-    try:
-        return ModelTurn(**present)
-    except ValidationError as error:
-        for problem in error.errors(include_url=False, include_context=False, include_input=False):
-            present.pop(str(problem["loc"][0]), None)
-            tally("unfit", "record")
-        return ModelTurn(**{**REQUIRED, **present})
-
-
-REQUIRED: Final[dict[str, Any]] = {
-    "operation": "chat", "api": "messages", "provider": "unknown", "provider_source": "unknown", "finish_reason": "unknown",
-    "truncated": False, "usage_state": "missing", "duration": 0.0,
-}  # fmt: skip
-"""What stands for a required fact that did not fit."""
+    return turns.REPLAY.of(run.replay.check(conversation, api))
 
 
 def begin(client: Any, method: str, url: str, body: Any) -> Call | None:
