@@ -72,7 +72,7 @@ ACTS: Mapping[str, Act] = {
     "stuck": Act("calls_in_a_row", 6, numbered(1), calls("look_up", *[{"number": 1}] * 5)),
     "circling": Act("cycles", 3, numbered(2), ROUND),
     "failing": Act("tool_failures", 1, FINE, FAILING),
-    "two-writes": Act("conflicting_writes", 1, TWO_WRITES, TWO_WRITES),
+    "two-writes": Act("conflicting_writes", 3, TWO_WRITES, TWO_WRITES),
     "denied": Act("denials", 1, REFUNDS, TOO_HIGH),
     "garbled": Act("text_malformed", 24, (STEP,), (STEP, STEP, STEP, MALFORMED)),
     "inventing": Act("text_invented", 24, (STEP,), (*[STEP] * 11, INVENTED)),

@@ -48,7 +48,7 @@ def look_up_clumsily(number: int) -> dict[str, int]:
 @otel_agent.tool(effect="write")
 def store(number: int) -> int:
     """A write that takes a moment."""
-    time.sleep(0.05)
+    time.sleep(0.1)
     return number
 
 
@@ -163,8 +163,9 @@ def left_open(agent: Agent) -> None:
 
 def at_once(agent: Agent) -> None:
     """Two writes of one turn."""
-    with agent.run():
-        converse(agent, all_at_once if agent.ill else one_by_one)
+    for _ in range(agent.runs):
+        with agent.run():
+            converse(agent, all_at_once if agent.ill else one_by_one)
 
 
 def clock(agent: Agent) -> None:
