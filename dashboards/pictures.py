@@ -141,13 +141,22 @@ def _with_gaps(line: Line, step: int) -> Line:
     return Line(line.label, tuple(time for time, _ in filled), tuple(value for _, value in filled))
 
 
+def _ranked(lines: Sequence[Line]) -> list[int]:
+    """Which series has the highest last value, the second highest, and so on."""
+    return sorted(range(len(lines)), key=lambda number: -lines[number].values[-1])
+
+
 def _lines(axes: Any, panel: Panel, lines: Sequence[Line], shown: Range) -> None:
+    """The series that the legend names in colours, the others in grey behind them."""
+    ranks = {number: rank for rank, number in enumerate(_ranked(lines))}
     for number, line in enumerate(lines):
-        marker = "." if len(line.times) == 1 else ""
-        whole = _with_gaps(line, shown.step)
-        axes.plot(_times(whole), whole.values, color=_COLOURS[number % len(_COLOURS)], linewidth=1.2, label=_named(line), marker=marker)
+        whole, named = _with_gaps(line, shown.step), ranks[number] < _NAMED
+        axes.plot(
+            _times(whole), whole.values, label=_named(line), marker="." if len(line.times) == 1 else "",
+            color=_COLOURS[ranks[number]] if named else "#d0d0d0", linewidth=1.2 if named else 0.7, zorder=3 if named else 2,
+        )  # fmt: skip
     if panel.limit is not None:
-        axes.axhline(panel.limit, color="#c4162a", linewidth=0.9, linestyle="--")
+        axes.axhline(panel.limit, color="#c4162a", linewidth=0.9, linestyle="--", zorder=4)
     _finish(axes, panel, lines, shown)
 
 
@@ -188,7 +197,7 @@ def _finish(axes: Any, panel: Panel, lines: Sequence[Line], shown: Range) -> Non
 def _legend(axes: Any, lines: Sequence[Line]) -> None:
     """Names the series with the highest last values, under the panel as Grafana does."""
     handles, labels = axes.get_legend_handles_labels()
-    order = sorted(range(len(lines)), key=lambda number: -lines[number].values[-1])[:_NAMED]
+    order = _ranked(lines)[:_NAMED]
     more = f"and {len(lines) - _NAMED} more" if len(lines) > _NAMED else None
     axes.legend(
         [handles[number] for number in order], [_short(labels[number], 44) for number in order], title=more, title_fontsize=6,
@@ -242,13 +251,29 @@ def _short(text: str, most: int) -> str:
 
 
 def _trace(axes: Any, spans: Sequence[Span]) -> bool:
-    for number, span in enumerate(spans[:_SPANS]):
-        axes.barh(-number, span.end - span.start, left=span.start - spans[0].start, height=0.35, color=_COLOURS[number % 2])
-    if spans:
-        _name_bars(axes, [span.name for span in spans[:_SPANS]])
-        axes.set_xlim(0, max(span.end for span in spans[:_SPANS]) - spans[0].start)
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:.3g} s")
-    return bool(spans)
+    drawn = spans[:_SPANS]
+    if not drawn:
+        return False
+    begun = drawn[0].start
+    length = max(span.end for span in drawn) - begun
+    for number, span in enumerate(drawn):
+        axes.barh(-number, span.end - span.start, left=span.start - begun, height=0.7, color=_COLOURS[number % 2])
+        _name_span(axes, -number, span.name, (span.start - begun) / length, (span.end - begun) / length)
+    axes.set_yticks([])
+    axes.set_xlim(0, length)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.3g} s")
+    return True
+
+
+def _name_span(axes: Any, height: int, name: str, start: float, end: float) -> None:
+    """Where there is room: inside a long bar, before one that ends late, else behind it. ``start`` and ``end`` are shares of the width."""
+    if end - start > 0.5:
+        place, side, colour = start + 0.005, "left", "white"
+    elif end > 0.75:
+        place, side, colour = start - 0.005, "right", "#333333"
+    else:
+        place, side, colour = end + 0.005, "left", "#333333"
+    axes.text(place, height, name, ha=side, va="center", size=5.5, color=colour, transform=axes.get_yaxis_transform())
 
 
 def latest_run(servers: Servers, shown: Range) -> Variables:
