@@ -40,6 +40,8 @@ class Budget:
                 raise ValueError(f"budget {name} must be positive, or None for no limit")
 
 
+NO_LIMIT: Final = Budget()
+
 REASONS: Final[dict[BudgetName, EndReason]] = {
     "turns": "turn_limit",
     "input_tokens": "token_limit",
@@ -52,6 +54,8 @@ REASONS: Final[dict[BudgetName, EndReason]] = {
 
 def overdrawn(budget: Budget, turns: int, input_tokens: int, output_tokens: int, seconds: float, tool_calls: int) -> BudgetName | None:
     """The first budget that more than its limit has been taken from, if any."""
+    if budget == NO_LIMIT:  # nearly always
+        return None
     spent: tuple[tuple[BudgetName, float | None, float], ...] = (
         ("turns", budget.turns, turns),
         ("input_tokens", budget.input_tokens, input_tokens),

@@ -76,14 +76,12 @@ def items(value: Any) -> list[Any] | tuple[Any, ...]:
     return value if type(value) in (list, tuple) else ()
 
 
-@lru_cache(maxsize=16)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+_is_identifier: Final = re.compile(IDENTIFIER).fullmatch
 
 
 @lru_cache(maxsize=2048)
 def _fits(text: str, pattern: str) -> bool:
-    return _compiled(pattern).fullmatch(text) is not None
+    return re.fullmatch(pattern, text) is not None
 
 
 def _fitting(value: Any, pattern: str) -> str | None:
@@ -124,7 +122,7 @@ def identifier(value: Any) -> str | None:
     """An id given by a provider or the caller: unique values, so matched without a cache."""
     if not isinstance(value, str) or not value:
         return None
-    if len(value) > 128 or _compiled(IDENTIFIER).fullmatch(value) is None:
+    if len(value) > 128 or _is_identifier(value) is None:
         tally("unfit", "identifier")
         return OTHER
     return str.__str__(value)

@@ -181,10 +181,15 @@ def _hashed(value: Any) -> int:
     return hash((_SALT, _hashable(value)))
 
 
+_PLAIN: Final = frozenset({str, int, float, bool, bytes, type(None)})
+
+
 def _hashable(value: Any) -> Any:
     """Nested tuples of the strings, numbers and flags inside; absent members and ``None`` are the same."""
     kind = type(value)
-    if kind in (str, int, float, bool, bytes, type(None)):
+    if kind in _PLAIN:
+        return value
+    if kind is tuple and _PLAIN.issuperset(map(type, value)):
         return value
     if kind in (list, tuple):
         return tuple(map(_hashable, value))

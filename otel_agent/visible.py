@@ -11,6 +11,7 @@ The projection is nested arrays of strings, numbers, booleans and ``null``; its 
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any, Final
 
 from otel_agent.canonical import MAX_BYTES, Marker, canonical
@@ -129,8 +130,9 @@ def _block(block: Any) -> Any:
 
 def _members(source: Any, names: tuple[str, ...]) -> list[Any]:
     out: list[Any] = []
+    find = source.get if type(source) is dict else partial(read, source)
     for name in names:
-        value = read(source, name)
+        value = find(name)
         if value is not None:
             out += (name, _value(name, value))
     return out

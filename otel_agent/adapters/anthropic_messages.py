@@ -75,6 +75,8 @@ def _offer(body: dict[str, Any], directives: list[Any]) -> offers.Offer | None:
 
 
 def _output_type(body: dict[str, Any]) -> str | None:
+    if "output_config" not in body and "output_format" not in body:
+        return None
     kind = dig(body, "output_config", "format", "type") or dig(body, "output_format", "type")
     return _OUTPUT_TYPES.get(kind) if isinstance(kind, str) else None
 

@@ -7,7 +7,7 @@ from typing import Final
 from otel_agent.protocol import Blocks, Phase
 from otel_agent.tally import tally
 
-_UNKNOWN: Final = len(Phase)
+_COUNTED: Final = (Phase.VISIBLE, Phase.ACTION, Phase.RESULT, Phase.DELIBERATION)
 
 
 def counted(kinds: list[Phase | None]) -> Blocks:
@@ -15,15 +15,8 @@ def counted(kinds: list[Phase | None]) -> Blocks:
 
     A visible block is counted like any other, so leave out those without text: "empty" must mean that nobody saw anything.
     """
-    totals = [0] * (len(Phase) + 1)
-    for kind in kinds:
-        totals[_UNKNOWN if kind is None else kind] += 1
-    if totals[_UNKNOWN]:
-        tally("unknown", "block", totals[_UNKNOWN])
-    return Blocks(
-        visible=totals[Phase.VISIBLE],
-        action=totals[Phase.ACTION],
-        result=totals[Phase.RESULT],
-        deliberation=totals[Phase.DELIBERATION],
-        unknown=totals[_UNKNOWN],
-    )
+    unknown = kinds.count(None)
+    if unknown:
+        tally("unknown", "block", unknown)
+    visible, action, result, deliberation = map(kinds.count, _COUNTED)
+    return Blocks(visible, action, result, deliberation, unknown)

@@ -131,6 +131,8 @@ def normal(table: Table, raw: str | None) -> FinishReason:
 
 def parallel(raws: Sequence[str | None]) -> tuple[str, ...]:
     """Raw words in the order of the choices, see the head of this module."""
+    if len(raws) == 1:  # nearly always
+        return () if raws[0] is None else (raws[0],)
     if raws.count(None) == len(raws):
         return ()
     return tuple([OTHER if raw is None else raw for raw in raws])

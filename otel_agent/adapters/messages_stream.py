@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 from otel_agent.adapters import blocks, errors, finish, offers, usage
-from otel_agent.adapters.members import Find, finder, member
+from otel_agent.adapters.members import Find, finder
 from otel_agent.fields import OTHER, dig, get, identifier, items, model_name, word
 from otel_agent.protocol import Answer, Phase, RequestFacts, ResponseFacts, ToolCall
 from otel_agent.records.closed import FinishReason
@@ -176,9 +176,10 @@ class MessagesStream:
     def _count(self, source: Any, counts: usage.Table) -> None:
         if source is None:
             return
-        usage.gather(self._usage, source, counts)
-        usage.gather_compaction(self._usage, source)
-        self._tier = word(member(source, "service_tier")) or self._tier
+        find = finder(source)
+        usage.gather(self._usage, find, counts)
+        usage.gather_compaction(self._usage, find)
+        self._tier = word(find("service_tier")) or self._tier
 
     def _transformations(self, find: Find) -> None:
         changed = items(find("input_transformations"))

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 from otel_agent.fields import OTHER, get, items, tool_name
 
@@ -42,8 +43,24 @@ def read(tools: Any, naming: Naming) -> Offer | None:
     """What a list of tool definitions offers; ``None`` when there is no list, or one that can be walked only once."""
     if type(tools) not in (list, tuple):
         return None
+    plain = _plain_names(tools) if naming is messages_name else None
+    if plain is not None:
+        return _offer(plain)
     given = [naming(tool) for tool in (_leaves(tools) if naming is responses_name else tools)]
     return _offer(tuple([name if type(name) is str else None for name in given]))
+
+
+_name: Final = itemgetter("name")
+_STRINGS: Final = {str}
+
+
+def _plain_names(tools: Iterable[Any]) -> tuple[str, ...] | None:
+    """The names where every definition is a dictionary with a name: nearly always, and found without a step of ours per tool."""
+    try:
+        names = tuple(map(_name, tools))
+    except (KeyError, TypeError):
+        return None
+    return names if set(map(type, names)) == _STRINGS and "" not in names else None
 
 
 @lru_cache(maxsize=256)

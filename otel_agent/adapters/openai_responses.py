@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from otel_agent.adapters import effort, errors, finish, models, offers, response_items, usage
 from otel_agent.adapters.blocks import counted
-from otel_agent.adapters.members import member
+from otel_agent.adapters.members import finder, member
 from otel_agent.fields import count, dig, get, identifier, items, model_name, number, word
 from otel_agent.protocol import Answer, Conversation, ErrorFacts, Phase, RequestFacts, ResponseFacts
 from otel_agent.records.closed import Api, FinishReason
@@ -102,7 +102,7 @@ def read_response(response: Any, request: RequestFacts, answer: Answer | None) -
 
 
 def _count(seen: usage.Tally, response: Any) -> None:
-    usage.gather(seen, get(response, "usage"), usage.RESPONSES)
+    usage.gather(seen, finder(get(response, "usage")), usage.RESPONSES)
     searches = count(dig(member(response, "tool_usage"), "web_search", "num_requests"))
     if searches is not None:
         seen["web_searches"] = searches

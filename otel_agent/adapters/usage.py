@@ -63,9 +63,8 @@ _COMPACTION: Final[Rows] = (
 )
 
 
-def gather(into: Tally, usage: Any, table: Table) -> None:
-    """Take the counts that ``table`` names from a usage object into the tally."""
-    find = finder(usage)
+def gather(into: Tally, find: Find, table: Table) -> None:
+    """Take the counts that ``table`` names from a usage object, looked up with ``find``, into the tally."""
     for name, rows in table:
         if name is None:
             _take(into, find, rows)
@@ -78,12 +77,12 @@ def gather_chat(into: Tally, usage: Any) -> None:
     added = extras(usage)
     if added:
         _take(into, added.get, CHAT_EXTRA)
-    gather(into, usage, CHAT)
+    gather(into, finder(usage), CHAT)
 
 
-def gather_compaction(into: Tally, usage: Any) -> None:
+def gather_compaction(into: Tally, find: Find) -> None:
     """Counts of compactions inside an Anthropic reply: billed with it, and in none of its top-level counts."""
-    iterations = items(finder(usage)("iterations"))
+    iterations = items(find("iterations"))
     if not iterations:
         return
     entries = [entry for entry in iterations if get(entry, "type") == "compaction"]

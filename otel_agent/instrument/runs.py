@@ -95,7 +95,7 @@ class ActiveRun:
             "max_repeat": run.repeats.max_repeat, "repeats": run.repeats.repeats, "cycles": run.repeats.cycles,
             "duration": self._runtime.clock() - run.started,
         }  # fmt: skip
-        record = AgentRun(**{name: value for name, value in values.items() if value is not None})
+        record = AgentRun.model_validate({name: value for name, value in values.items() if value is not None})
         self._runtime.emitter.finish(self._started, record)
         run.forget()
 

@@ -94,17 +94,17 @@ class Run:
 
     def end_turn(self, turn: ModelTurn, calls: list[ToolCall]) -> None:
         """Take a finished turn into the sums, and keep the ids of the tool calls it asked for."""
-        totals = self.totals
+        totals, facts = self.totals, turn.__dict__  # a model's attribute costs ten times a dictionary's
         with self._lock:
             self.last_turn = turn
-            totals.truncated_turns += turn.truncated
-            totals.usage_missing_turns += turn.usage_state == "missing"
-            totals.prefix_breaks += turn.prefix_break is not None
-            if turn.request_model is not None:
-                self.models.add(turn.request_model)
+            totals.truncated_turns += facts["truncated"]
+            totals.usage_missing_turns += facts["usage_state"] == "missing"
+            totals.prefix_breaks += facts["prefix_break"] is not None
+            if facts["request_model"] is not None:
+                self.models.add(facts["request_model"])
             for name in TOKEN_SUMS:
-                _add(totals, name, getattr(turn, name))
-            self._resend(turn.input_tokens)
+                _add(totals, name, facts[name])
+            self._resend(facts["input_tokens"])
             for call in calls:
                 self._expect(call)
             self._note_overdraft(totals.turns)
