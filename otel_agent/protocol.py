@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from otel_agent.records.closed import Api, FinishReason, ModelKind, Operation, TruncatedBy, UsageState
 
@@ -23,6 +23,14 @@ class Phase(IntEnum):
     VISIBLE = 2
     ACTION = 3
     RESULT = 4
+
+
+# For code that runs per chunk: looking a member up on its class runs Python code, and takes as long as reading the whole chunk.
+SILENT: Final = Phase.SILENT
+DELIBERATION: Final = Phase.DELIBERATION
+VISIBLE: Final = Phase.VISIBLE
+ACTION: Final = Phase.ACTION
+RESULT: Final = Phase.RESULT
 
 
 @dataclass(slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_agent.protocol import Blocks, Phase
+from otel_agent.protocol import ACTION, DELIBERATION, RESULT, VISIBLE, Blocks, Phase
 from otel_agent.tally import tally
 
-_COUNTED: Final = (Phase.VISIBLE, Phase.ACTION, Phase.RESULT, Phase.DELIBERATION)
+_COUNTED: Final = (VISIBLE, ACTION, RESULT, DELIBERATION)
 
 
 def counted(kinds: list[Phase | None]) -> Blocks:

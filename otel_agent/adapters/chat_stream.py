@@ -12,7 +12,7 @@ from otel_agent.adapters import chat_calls, errors, finish, usage
 from otel_agent.adapters.blocks import counted
 from otel_agent.adapters.members import extras, has_any, member
 from otel_agent.fields import get, identifier, items, model_name, word
-from otel_agent.protocol import Answer, Phase, RequestFacts, ResponseFacts
+from otel_agent.protocol import ACTION, DELIBERATION, SILENT, VISIBLE, Answer, Phase, RequestFacts, ResponseFacts
 from otel_agent.records.closed import FinishReason
 
 DELIBERATION_KEYS: Final = (
@@ -20,11 +20,11 @@ DELIBERATION_KEYS: Final = (
     "cot_summary", "reasoning_opaque", "tool_plan",
 )  # fmt: skip
 PARTS: Final[dict[str, Phase]] = {
-    "text": Phase.VISIBLE,
-    "refusal": Phase.VISIBLE,
-    "thinking": Phase.DELIBERATION,
-    "reasoning": Phase.DELIBERATION,
-    "reference": Phase.SILENT,
+    "text": VISIBLE,
+    "refusal": VISIBLE,
+    "thinking": DELIBERATION,
+    "reasoning": DELIBERATION,
+    "reference": SILENT,
 }
 """Where content is a list of parts (Mistral)."""
 
@@ -49,11 +49,11 @@ class _Choice:
 
     def kinds(self) -> list[Phase | None]:
         """Its blocks by kind."""
-        kinds = [*self.parts, *[Phase.ACTION] * self.calls.count]
+        kinds = [*self.parts, *[ACTION] * self.calls.count]
         if self.spoken:
-            kinds.append(Phase.VISIBLE)
+            kinds.append(VISIBLE)
         if self.deliberated:
-            kinds.append(Phase.DELIBERATION)
+            kinds.append(DELIBERATION)
         return kinds
 
 
@@ -81,7 +81,7 @@ class ChatStream:
             choices, counts = event.get("choices"), event.get("usage")
         else:
             choices, counts = getattr(event, "choices", None), getattr(event, "usage", None)
-        phase, self._closing = Phase.SILENT, not choices
+        phase, self._closing = SILENT, not choices
         for position, choice in enumerate(items(choices)):
             phase = self.read_choice(choice, "delta", position) or phase
         if counts is not None or self._closing:
@@ -131,7 +131,7 @@ class ChatStream:
             if place == 0 and self._answer is not None:
                 self._answer.update(content)
             if not whole:
-                return Phase.VISIBLE
+                return VISIBLE
         phase = self._unspoken(choice, message, content, quiet=not whole and (reason is not None or not choice.started))
         choice.started = True
         return phase
@@ -140,14 +140,14 @@ class ChatStream:
         """Everything but plain text. Pieces that open or close a choice are ``quiet``: their thinking members are often null."""
         if type(content) is list:
             return self._read_parts(choice, content)
-        phase = Phase.SILENT
+        phase = SILENT
         if not quiet and has_any(message, DELIBERATION_KEYS):
-            choice.deliberated, phase = True, Phase.DELIBERATION
+            choice.deliberated, phase = True, DELIBERATION
         if choice.calls.read(message, self._offered):
-            return Phase.ACTION
-        if phase is Phase.SILENT and self._speaks_otherwise(choice, message):
+            return ACTION
+        if phase is SILENT and self._speaks_otherwise(choice, message):
             choice.spoken = True
-            return Phase.VISIBLE
+            return VISIBLE
         return phase
 
     @staticmethod
@@ -160,18 +160,18 @@ class ChatStream:
 
     def _read_parts(self, choice: _Choice, parts: list[Any]) -> Phase:
         """Content as a list of parts; only those of type text are read."""
-        phase: Phase | None = Phase.SILENT
+        phase: Phase | None = SILENT
         for part in parts:
             kind = get(part, "type")
             phase = PARTS.get(kind) if isinstance(kind, str) else None
-            if phase is Phase.VISIBLE:
+            if phase is VISIBLE:
                 choice.spoken = True
                 self._hear(get(part, "text") if kind == "text" else None)
-            elif phase is Phase.DELIBERATION:
+            elif phase is DELIBERATION:
                 choice.deliberated = True
             else:
                 choice.parts.append(phase)
-        return phase or Phase.SILENT
+        return phase or SILENT
 
     def _hear(self, text: Any) -> None:
         if type(text) is str and self._answer is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from otel_agent.adapters import errors, models, usage
 from otel_agent.fields import get, identifier, model_name
-from otel_agent.protocol import Answer, Conversation, ErrorFacts, Phase, RequestFacts, ResponseFacts
+from otel_agent.protocol import SILENT, Answer, Conversation, ErrorFacts, Phase, RequestFacts, ResponseFacts
 from otel_agent.records.closed import Api
 
 api: Api = "embeddings"
@@ -52,7 +52,7 @@ class NoStream:
 
     def feed(self, event: Any) -> Phase:
         """Pass over an event."""
-        return Phase.SILENT
+        return SILENT
 
     def finish(self) -> ResponseFacts:
         """No facts."""

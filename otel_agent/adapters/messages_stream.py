@@ -11,39 +11,39 @@ from typing import Any, ClassVar, Final
 from otel_agent.adapters import blocks, errors, finish, offers, usage
 from otel_agent.adapters.members import Find, finder
 from otel_agent.fields import OTHER, dig, get, identifier, items, model_name, word
-from otel_agent.protocol import Answer, Phase, RequestFacts, ResponseFacts, ToolCall
+from otel_agent.protocol import ACTION, DELIBERATION, RESULT, SILENT, VISIBLE, Answer, Phase, RequestFacts, ResponseFacts, ToolCall
 from otel_agent.records.closed import FinishReason
 
 BLOCKS: Final[dict[str, Phase]] = {
-    "text": Phase.VISIBLE,
-    "thinking": Phase.DELIBERATION,
-    "redacted_thinking": Phase.DELIBERATION,
-    "compaction": Phase.DELIBERATION,
-    "tool_use": Phase.ACTION,
-    "server_tool_use": Phase.ACTION,
-    "mcp_tool_use": Phase.ACTION,
-    "web_search_tool_result": Phase.RESULT,
-    "web_fetch_tool_result": Phase.RESULT,
-    "code_execution_tool_result": Phase.RESULT,
-    "bash_code_execution_tool_result": Phase.RESULT,
-    "text_editor_code_execution_tool_result": Phase.RESULT,
-    "tool_search_tool_result": Phase.RESULT,
-    "advisor_tool_result": Phase.RESULT,
-    "mcp_tool_result": Phase.RESULT,
-    "mcp_tool_listing": Phase.RESULT,
-    "container_upload": Phase.RESULT,
-    "fallback": Phase.SILENT,
+    "text": VISIBLE,
+    "thinking": DELIBERATION,
+    "redacted_thinking": DELIBERATION,
+    "compaction": DELIBERATION,
+    "tool_use": ACTION,
+    "server_tool_use": ACTION,
+    "mcp_tool_use": ACTION,
+    "web_search_tool_result": RESULT,
+    "web_fetch_tool_result": RESULT,
+    "code_execution_tool_result": RESULT,
+    "bash_code_execution_tool_result": RESULT,
+    "text_editor_code_execution_tool_result": RESULT,
+    "tool_search_tool_result": RESULT,
+    "advisor_tool_result": RESULT,
+    "mcp_tool_result": RESULT,
+    "mcp_tool_listing": RESULT,
+    "container_upload": RESULT,
+    "fallback": SILENT,
 }
 SERVER_TOOLS: Final = frozenset({
     "web_search", "web_fetch", "code_execution", "bash_code_execution", "text_editor_code_execution",
     "tool_search_tool_regex", "tool_search_tool_bm25", "advisor",
 })  # fmt: skip
 _DELTAS: Final[dict[str, Phase]] = {
-    "text_delta": Phase.VISIBLE,
-    "thinking_delta": Phase.DELIBERATION,
-    "signature_delta": Phase.DELIBERATION,
-    "compaction_delta": Phase.DELIBERATION,
-    "input_json_delta": Phase.ACTION,
+    "text_delta": VISIBLE,
+    "thinking_delta": DELIBERATION,
+    "signature_delta": DELIBERATION,
+    "compaction_delta": DELIBERATION,
+    "input_json_delta": ACTION,
 }
 """Only for a delta whose block was never announced."""
 
@@ -77,7 +77,7 @@ class MessagesStream:
         if kind == "content_block_delta":
             return self._delta(event)
         handler = self._HANDLERS.get(kind) if isinstance(kind, str) else None
-        return Phase.SILENT if handler is None else handler(self, event)
+        return SILENT if handler is None else handler(self, event)
 
     def _delta(self, event: Any) -> Phase:
         index = event.get("index") if isinstance(event, dict) else getattr(event, "index", None)
@@ -85,7 +85,7 @@ class MessagesStream:
         phase = self._kinds.get(place)
         if phase is None:
             phase = self._unannounced(place, event)
-        if phase is Phase.VISIBLE:
+        if phase is VISIBLE:
             delta = event.get("delta") if isinstance(event, dict) else getattr(event, "delta", None)
             if get(delta, "type") == "text_delta":
                 self._speak(place, get(delta, "text"))
@@ -94,8 +94,8 @@ class MessagesStream:
     def _unannounced(self, place: int, event: Any) -> Phase:
         """A delta of a block that was announced as something unknown stays silent; one never announced goes by its own type."""
         kind = None if place in self._kinds else dig(event, "delta", "type")
-        phase = _DELTAS.get(kind, Phase.SILENT) if isinstance(kind, str) else Phase.SILENT
-        if phase is not Phase.SILENT:
+        phase = _DELTAS.get(kind, SILENT) if isinstance(kind, str) else SILENT
+        if phase is not SILENT:
             self._kinds[place] = phase
         return phase
 
@@ -107,21 +107,21 @@ class MessagesStream:
 
     def _start(self, event: Any) -> Phase:
         self.read_head(finder(get(event, "message")), usage.MESSAGES_OPENING)
-        return Phase.SILENT
+        return SILENT
 
     def _block(self, event: Any) -> Phase:
         index = get(event, "index")
-        return self.open_block(index, get(event, "content_block")) if type(index) is int else Phase.SILENT
+        return self.open_block(index, get(event, "content_block")) if type(index) is int else SILENT
 
     def _end(self, event: Any) -> Phase:
         self.read_end(finder(get(event, "delta")))
         self._transformations(finder(event))
         self._count(get(event, "usage"), usage.MESSAGES)
-        return Phase.SILENT
+        return SILENT
 
     def _failure(self, event: Any) -> Phase:
         self._error = errors.reported(get(event, "error"))
-        return Phase.SILENT
+        return SILENT
 
     _HANDLERS: ClassVar[dict[str, Callable[[MessagesStream, Any], Phase]]] = {
         "message_start": _start,
@@ -149,15 +149,15 @@ class MessagesStream:
         kind = find("type")
         phase = BLOCKS.get(kind) if isinstance(kind, str) else None
         self._kinds[index] = phase
-        if phase is Phase.VISIBLE:
+        if phase is VISIBLE:
             self._speak(index, find("text"))
-        elif phase is Phase.DELIBERATION:
+        elif phase is DELIBERATION:
             self._announced.append((kind, None))
-        elif phase is Phase.ACTION:
+        elif phase is ACTION:
             call = identifier(find("id"))
             self._announced.append((kind, call))
             self._calls[index] = ToolCall(self._tool(kind, find), call)
-        return Phase.SILENT if phase is None else phase
+        return SILENT if phase is None else phase
 
     def _tool(self, kind: str, find: Find) -> str:
         """The called tool as it was offered: a toolset's member by the toolset, an MCP tool by its server."""
@@ -189,7 +189,7 @@ class MessagesStream:
     def finish(self) -> ResponseFacts:
         """The facts seen so far. Before ``message_delta`` there is neither a stop reason nor an output count."""
         reasons: tuple[FinishReason, ...] = ("error",) if self._error else (finish.normal(finish.MESSAGES, self._stop),)
-        kinds = [kind for index, kind in self._kinds.items() if kind is not Phase.VISIBLE or index in self._spoken]
+        kinds = [kind for index, kind in self._kinds.items() if kind is not VISIBLE or index in self._spoken]
         return ResponseFacts(
             response_model=self._model,
             response_id=self._id,

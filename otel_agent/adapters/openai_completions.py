@@ -11,7 +11,7 @@ from typing import Any
 from otel_agent.adapters import effort, errors, finish, models, usage
 from otel_agent.adapters.blocks import counted
 from otel_agent.fields import count, get, identifier, items, model_name, number
-from otel_agent.protocol import Answer, Conversation, ErrorFacts, Phase, RequestFacts, ResponseFacts
+from otel_agent.protocol import SILENT, VISIBLE, Answer, Conversation, ErrorFacts, Phase, RequestFacts, ResponseFacts
 from otel_agent.records.closed import Api, FinishReason
 
 api: Api = "completions"
@@ -79,7 +79,7 @@ class CompletionStream:
         counts = get(event, "usage")
         if counts is not None:
             usage.gather_chat(self._usage, counts)
-        phase = Phase.SILENT
+        phase = SILENT
         for position, choice in enumerate(items(get(event, "choices"))):
             phase = self._choice(choice, position) or phase
         return phase
@@ -90,11 +90,11 @@ class CompletionStream:
         self._reasons[index] = finish.spelled(get(choice, "finish_reason")) or self._reasons.get(index)
         text = get(choice, "text")
         if type(text) is not str or not text:
-            return Phase.SILENT
+            return SILENT
         self._spoken.add(index)
         if index == 0 and self._answer is not None:
             self._answer.update(text)
-        return Phase.VISIBLE
+        return VISIBLE
 
     def finish(self) -> ResponseFacts:
         """The facts seen so far."""
@@ -110,7 +110,7 @@ class CompletionStream:
             finish_reasons=reasons,
             finish_reasons_raw=finish.parallel(raws),
             truncated_by=finish.truncated_by(reasons, raws),
-            blocks=counted([Phase.VISIBLE] * len(self._spoken)),
+            blocks=counted([VISIBLE] * len(self._spoken)),
             usage=usage.inclusive_form(self._usage),
         )
 

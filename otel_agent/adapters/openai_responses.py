@@ -12,7 +12,7 @@ from otel_agent.adapters import effort, errors, finish, models, offers, response
 from otel_agent.adapters.blocks import counted
 from otel_agent.adapters.members import finder, member
 from otel_agent.fields import count, dig, get, identifier, items, model_name, number, word
-from otel_agent.protocol import Answer, Conversation, ErrorFacts, Phase, RequestFacts, ResponseFacts
+from otel_agent.protocol import SILENT, VISIBLE, Answer, Conversation, ErrorFacts, Phase, RequestFacts, ResponseFacts
 from otel_agent.records.closed import Api, FinishReason
 
 api: Api = "responses"
@@ -172,7 +172,7 @@ class ResponseStream:
             return self._text(event)
         if kind is None:
             return self._untyped(event)
-        place = response_items.EVENTS.get(kind) if isinstance(kind, str) else Phase.SILENT
+        place = response_items.EVENTS.get(kind) if isinstance(kind, str) else SILENT
         if isinstance(place, Phase):
             return place
         return self._item(event) if place == "item" else self._whole(event, place)
@@ -181,12 +181,12 @@ class ResponseStream:
         """The openai package before 1.69 hands on an ``error`` event as its name and its data, without a type."""
         if get(event, "event") == "error":
             self._error = errors.reported(get(event, "data"))
-        return Phase.SILENT
+        return SILENT
 
     def _text(self, event: Any) -> Phase:
         index = get(event, "output_index")
         phase = self._items.phase(index)
-        if phase is Phase.VISIBLE:
+        if phase is VISIBLE:
             text = get(event, "delta")
             if type(text) is str and text:
                 self._heard = True
@@ -197,7 +197,7 @@ class ResponseStream:
 
     def _item(self, event: Any) -> Phase:
         index = get(event, "output_index")
-        return self._items.read(index, get(event, "item")) if type(index) is int else Phase.SILENT
+        return self._items.read(index, get(event, "item")) if type(index) is int else SILENT
 
     def _whole(self, event: Any, place: str | None) -> Phase:
         if place == "failure":
@@ -206,7 +206,7 @@ class ResponseStream:
         elif place is not None:
             self._final = place == "closing"
             self._seen = read_response(get(event, "response"), self._request, self._unheard(place))
-        return Phase.SILENT
+        return SILENT
 
     def _unheard(self, place: str) -> Answer | None:
         """The answer, for a server that sends its text in the closing event alone."""

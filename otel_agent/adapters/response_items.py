@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 from otel_agent.adapters import offers
 from otel_agent.adapters.members import member
 from otel_agent.fields import get, identifier, items
-from otel_agent.protocol import Answer, Phase, ToolCall
+from otel_agent.protocol import ACTION, DELIBERATION, RESULT, SILENT, VISIBLE, Answer, Phase, ToolCall
 
 
 class Kind(NamedTuple):
@@ -22,21 +22,21 @@ class Kind(NamedTuple):
 
 
 def _hosted(tool: str, *, awaits: bool = False) -> Kind:
-    return Kind(Phase.ACTION, tool, None, awaits)
+    return Kind(ACTION, tool, None, awaits)
 
 
-_RESULT: Final = Kind(Phase.RESULT)
-_DELIBERATION: Final = Kind(Phase.DELIBERATION)
+_RESULT: Final = Kind(RESULT)
+_DELIBERATION: Final = Kind(DELIBERATION)
 
 ITEMS: Final[dict[str, Kind]] = {
-    "message": Kind(Phase.VISIBLE),
+    "message": Kind(VISIBLE),
     "reasoning": _DELIBERATION,
     "compaction": _DELIBERATION,
     "agent_message": _DELIBERATION,
-    "function_call": Kind(Phase.ACTION, None, "name", awaits=True),
-    "custom_tool_call": Kind(Phase.ACTION, None, "name", awaits=True),
-    "mcp_call": Kind(Phase.ACTION, None, "server_label"),
-    "mcp_approval_request": Kind(Phase.ACTION, None, "server_label", awaits=True),
+    "function_call": Kind(ACTION, None, "name", awaits=True),
+    "custom_tool_call": Kind(ACTION, None, "name", awaits=True),
+    "mcp_call": Kind(ACTION, None, "server_label"),
+    "mcp_approval_request": Kind(ACTION, None, "server_label", awaits=True),
     "computer_call": _hosted("computer", awaits=True),
     "local_shell_call": _hosted("local_shell", awaits=True),
     "shell_call": _hosted("shell", awaits=True),
@@ -59,15 +59,15 @@ ITEMS: Final[dict[str, Kind]] = {
     "program_output": _RESULT,
     "mcp_list_tools": _RESULT,
     "mcp_approval_response": _RESULT,
-    "additional_tools": Kind(Phase.SILENT),
+    "additional_tools": Kind(SILENT),
 }
 PARTS: Final[dict[str, Phase]] = {
-    "output_text": Phase.VISIBLE,
-    "text": Phase.VISIBLE,
-    "refusal": Phase.VISIBLE,
-    "output_audio": Phase.VISIBLE,
-    "reasoning_text": Phase.DELIBERATION,
-    "summary_text": Phase.DELIBERATION,
+    "output_text": VISIBLE,
+    "text": VISIBLE,
+    "refusal": VISIBLE,
+    "output_audio": VISIBLE,
+    "reasoning_text": DELIBERATION,
+    "summary_text": DELIBERATION,
 }
 _TEXT_PARTS: Final = ("output_text", "text")
 
@@ -81,31 +81,31 @@ EVENTS: Final[dict[str, Phase | Literal["item", "opening", "closing", "failure"]
     "error": "failure",
     "response.output_item.added": "item",
     "response.output_item.done": "item",
-    "response.reasoning_text.delta": Phase.DELIBERATION,
-    "response.reasoning_text.done": Phase.DELIBERATION,
-    "response.reasoning_summary_part.added": Phase.DELIBERATION,
-    "response.reasoning_summary_part.done": Phase.DELIBERATION,
-    "response.reasoning_summary_text.delta": Phase.DELIBERATION,
-    "response.reasoning_summary_text.done": Phase.DELIBERATION,
-    "response.refusal.delta": Phase.VISIBLE,
-    "response.audio.delta": Phase.VISIBLE,
-    "response.audio.transcript.delta": Phase.VISIBLE,
-    "response.function_call_arguments.delta": Phase.ACTION,
-    "response.custom_tool_call_input.delta": Phase.ACTION,
-    "response.mcp_call_arguments.delta": Phase.ACTION,
-    "response.mcp_call.in_progress": Phase.ACTION,
-    "response.code_interpreter_call_code.delta": Phase.ACTION,
-    "response.code_interpreter_call.in_progress": Phase.ACTION,
-    "response.code_interpreter_call.interpreting": Phase.ACTION,
-    "response.web_search_call.in_progress": Phase.ACTION,
-    "response.web_search_call.searching": Phase.ACTION,
-    "response.file_search_call.in_progress": Phase.ACTION,
-    "response.file_search_call.searching": Phase.ACTION,
-    "response.image_generation_call.in_progress": Phase.ACTION,
-    "response.image_generation_call.generating": Phase.ACTION,
-    "response.image_generation_call.partial_image": Phase.ACTION,
-    "response.shell_call_command.delta": Phase.ACTION,
-    "response.shell_call_output_content.delta": Phase.RESULT,
+    "response.reasoning_text.delta": DELIBERATION,
+    "response.reasoning_text.done": DELIBERATION,
+    "response.reasoning_summary_part.added": DELIBERATION,
+    "response.reasoning_summary_part.done": DELIBERATION,
+    "response.reasoning_summary_text.delta": DELIBERATION,
+    "response.reasoning_summary_text.done": DELIBERATION,
+    "response.refusal.delta": VISIBLE,
+    "response.audio.delta": VISIBLE,
+    "response.audio.transcript.delta": VISIBLE,
+    "response.function_call_arguments.delta": ACTION,
+    "response.custom_tool_call_input.delta": ACTION,
+    "response.mcp_call_arguments.delta": ACTION,
+    "response.mcp_call.in_progress": ACTION,
+    "response.code_interpreter_call_code.delta": ACTION,
+    "response.code_interpreter_call.in_progress": ACTION,
+    "response.code_interpreter_call.interpreting": ACTION,
+    "response.web_search_call.in_progress": ACTION,
+    "response.web_search_call.searching": ACTION,
+    "response.file_search_call.in_progress": ACTION,
+    "response.file_search_call.searching": ACTION,
+    "response.image_generation_call.in_progress": ACTION,
+    "response.image_generation_call.generating": ACTION,
+    "response.image_generation_call.partial_image": ACTION,
+    "response.shell_call_command.delta": ACTION,
+    "response.shell_call_output_content.delta": RESULT,
 }
 """What an event shows, or what is to be read from it; all others are book-keeping."""
 
@@ -129,11 +129,11 @@ class Items:
         kind = ITEMS.get(name) if isinstance(name, str) else None
         if kind is None:
             self._kinds[index] = [None]
-            return Phase.SILENT
-        if kind.phase is Phase.VISIBLE:
+            return SILENT
+        if kind.phase is VISIBLE:
             return self._message(index, item)
         self._kinds[index] = [kind.phase]
-        if kind.phase is Phase.ACTION:
+        if kind.phase is ACTION:
             self._calls[index] = (self._call(kind, item), kind.awaits)
         return kind.phase
 
@@ -145,11 +145,11 @@ class Items:
     def _message(self, index: int, item: Any) -> Phase:
         """A message by its parts. A commentary is working text: none of it is looked at."""
         if member(item, "phase") == "commentary":
-            self._kinds[index] = [Phase.DELIBERATION]
-            return Phase.DELIBERATION
+            self._kinds[index] = [DELIBERATION]
+            return DELIBERATION
         parts = [self._part(part) for part in items(get(item, "content"))]
-        self._kinds[index] = [kind for kind in parts if kind is not Phase.SILENT]
-        return Phase.VISIBLE
+        self._kinds[index] = [kind for kind in parts if kind is not SILENT]
+        return VISIBLE
 
     def _part(self, part: Any) -> Phase | None:
         name = get(part, "type")
@@ -160,7 +160,7 @@ class Items:
             return kind
         text = get(part, "text")
         if type(text) is not str or not text:
-            return Phase.SILENT
+            return SILENT
         if self._answer is not None:
             self._answer.update(text)
         return kind
@@ -168,7 +168,7 @@ class Items:
     def phase(self, index: Any) -> Phase:
         """What a text delta for this place is: visible, unless its item was announced as commentary."""
         kinds = self._kinds.get(index) if type(index) is int else None
-        return Phase.DELIBERATION if kinds and kinds[0] is Phase.DELIBERATION else Phase.VISIBLE
+        return DELIBERATION if kinds and kinds[0] is DELIBERATION else VISIBLE
 
     def spoke(self, index: Any) -> None:
         """Visible text came for this place."""
@@ -177,7 +177,7 @@ class Items:
     def kinds(self) -> list[Phase | None]:
         """All blocks by kind; a message that only its deltas told of counts once."""
         told = [kind for kinds in self._kinds.values() for kind in kinds]
-        return [*told, *(Phase.VISIBLE for index in self._spoken if not self._kinds.get(index))]
+        return [*told, *(VISIBLE for index in self._spoken if not self._kinds.get(index))]
 
     def calls(self) -> list[ToolCall]:
         """The calls in the order of their items."""

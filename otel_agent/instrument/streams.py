@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from otel_agent import guard
 from otel_agent.instrument.calls import Call
-from otel_agent.protocol import Phase, ResponseFacts, StreamAccumulator
+from otel_agent.protocol import SILENT, ResponseFacts, StreamAccumulator
 from otel_agent.records.closed import StreamEnd
 
 _taps: Final[weakref.WeakKeyDictionary[Any, StreamTap]] = weakref.WeakKeyDictionary()
@@ -35,7 +35,7 @@ class StreamTap:
         times = self._times
         times.chunks += 1
         phase = self._accumulator.feed(event)
-        if phase is Phase.SILENT:
+        if phase is SILENT:
             self._call.notice(event)
         elif phase is not times.phase:
             times.enter(phase, self._call.now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from otel_agent.protocol import Phase
+from otel_agent.protocol import DELIBERATION, SILENT, VISIBLE, Phase
 
 
 class StreamTimes:
@@ -12,7 +12,7 @@ class StreamTimes:
 
     def __init__(self, begun: float) -> None:
         self._begun = begun
-        self.phase = Phase.SILENT
+        self.phase = SILENT
         """What was produced last."""
         self._since = begun
         self.chunks = 0
@@ -24,16 +24,16 @@ class StreamTimes:
         """The stream turned to another phase. Called on changes only, so not per chunk."""
         if self.first_chunk is None:
             self.first_chunk = now - self._begun
-        if phase is Phase.VISIBLE and self.first_visible_chunk is None:
+        if phase is VISIBLE and self.first_visible_chunk is None:
             self.first_visible_chunk = now - self._begun
         self._leave(now)
         self.phase, self._since = phase, now
 
     def _leave(self, now: float) -> None:
-        if self.phase is Phase.DELIBERATION:
+        if self.phase is DELIBERATION:
             self.thinking_seconds = (self.thinking_seconds or 0.0) + now - self._since
 
     def close(self, now: float) -> None:
         """The stream is over; deliberation that was still going on ends here."""
         self._leave(now)
-        self.phase = Phase.SILENT
+        self.phase = SILENT
