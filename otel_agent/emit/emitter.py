@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from opentelemetry._logs import Logger, SeverityNumber
-from opentelemetry.context import Context
+from opentelemetry.context import Context, get_value, set_value
 from opentelemetry.metrics import Meter
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, get_current_span, set_span_in_context
 
 from otel_agent import semconv
 from otel_agent.emit.attributes import Attributes, Value, attributes_of, start_attributes
 from otel_agent.emit.metrics import Meters
 from otel_agent.records import ModelTurn, Record
+
+OURS: Final = "otel-agent-spans"
+"""Context key of the note that :func:`beside_host` leaves."""
 
 _ERROR: Final = Status(StatusCode.ERROR)
 
@@ -26,6 +29,19 @@ class Started:
     span: Span
     context: Context
     attributes: Attributes
+
+
+def beside_host(span: Span, parent: Context) -> Context:
+    """``parent`` with a note of which current span is ours and which one the host would see in its place."""
+    current, noted = get_current_span(parent), get_value(OURS, parent)
+    host = noted[1] if isinstance(noted, tuple) and noted[0] is current else current
+    return set_value(OURS, (span, host), parent)
+
+
+def host_span(context: Context | None = None) -> tuple[Span, Span] | None:
+    """Our current span and the host's in its place; ``None`` outside our spans."""
+    noted = get_value(OURS, context)
+    return noted if isinstance(noted, tuple) else None
 
 
 class Emitter:
@@ -46,7 +62,7 @@ class Emitter:
         name = f"{operation} {subject}" if subject else operation
         kind = SpanKind.CLIENT if record is ModelTurn else SpanKind.INTERNAL
         span = self._tracer.start_span(name, parent, kind, attributes)
-        return Started(span, set_span_in_context(span, parent), attributes)
+        return Started(span, set_span_in_context(span, beside_host(span, parent)), attributes)
 
     def finish(self, started: Started, record: Record) -> None:
         """End the span and emit the metrics and the log record. Called once per :class:`Started`."""

@@ -108,11 +108,6 @@ class Call:
         return values
 
     @property
-    def host_context(self) -> otel_context.Context:
-        """The context that the caller's own code was in, without this call's span."""
-        return self._context
-
-    @property
     def context(self) -> otel_context.Context:
         """The context for the SDK's own code: this call's span is current in it."""
         return self._started.context

@@ -21,6 +21,7 @@ from opentelemetry import trace
 
 from otel_agent import guard
 from otel_agent.budget import BudgetExceeded
+from otel_agent.emit.emitter import host_span
 from otel_agent.instrument import calls, raw, streams
 from otel_agent.instrument.calls import Call
 from otel_agent.instrument.patches import Patch, Patches, Wrapper
@@ -161,14 +162,13 @@ def count_attempt(wrapped: Callable[..., Any], client: Any, args: tuple[Any, ...
 def trace_as_without_us(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Wrapper of the anthropic SDK's functions that put the current trace context into a request's headers.
 
-    Where the SDK has no span of its own, the context they find is this call's span, and a header would go to the provider that would not
-    be there without us. They are shown the span that was current before: the host's, or none.
+    Where the SDK has no span of its own, the context they find is that of the call's or the run's span, and a header would go to the
+    provider that would not be there without us. They are shown the span that is current without us: the host's, or none.
     """
-    call = _active.get()
-    span = args[0] if args else None
-    if call is None or span is None or span.is_recording():
+    span, noted = args[0] if args else None, host_span()
+    if span is None or noted is None or span.is_recording() or span.get_span_context() != noted[0].get_span_context():
         return wrapped(*args, **kwargs)
-    return wrapped(trace.NonRecordingSpan(trace.get_current_span(call.host_context).get_span_context()), *args[1:], **kwargs)
+    return wrapped(trace.NonRecordingSpan(noted[1].get_span_context()), *args[1:], **kwargs)
 
 
 def wrap_parse(sdk: Sdk) -> tuple[Wrapper, Wrapper]:
