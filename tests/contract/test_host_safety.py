@@ -15,7 +15,7 @@ from otel_agent.adapters import ADAPTERS
 from otel_agent.digest import AnswerDigest, Digester
 from otel_agent.emit import Emitter
 from otel_agent.history import History
-from otel_agent.instrument import calls, events, executions, raw, runtime, streams
+from otel_agent.instrument import calls, events, executions, raw, runtime, streams, turns
 from otel_agent.replay import Replay
 from otel_agent.testing import Capture, Standin, capture
 from otel_agent.testing.standin import Failure
@@ -67,8 +67,7 @@ def _emitters(part: str, name: str) -> Callable[[pytest.MonkeyPatch], None]:
 
     def install(patch: pytest.MonkeyPatch) -> None:
         emitter = runtime.current().emitter
-        found = getattr(emitter, part) if part != "_meters" else next(iter(emitter._meters._instruments.values()))
-        patch.setattr(type(found), name, boom)
+        patch.setattr(type(getattr(emitter, part)), name, boom)
 
     return install
 
@@ -86,7 +85,7 @@ FAULTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "accumulator.finish": lambda patch: _accumulator(patch, "finish"),
     "lookup": _on(calls.adapters, "lookup"),
     "endpoint": _on(calls, "endpoint_of"),
-    "record": _on(calls, "validated"),
+    "record": _on(turns, "validated"),
     "tap": _on(streams, "tap"),
     "raw": _on(raw, "body_of"),
     "emitter.begin": _on(Emitter, "begin"),
