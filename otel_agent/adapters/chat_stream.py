@@ -77,7 +77,7 @@ class ChatStream:
         """Read one chunk."""
         if self._identity[0] is None:
             self.read_head(event)
-        if isinstance(event, dict):
+        if issubclass(type(event), dict):
             choices, counts = event.get("choices"), event.get("usage")
         else:
             choices, counts = getattr(event, "choices", None), getattr(event, "usage", None)
@@ -115,11 +115,11 @@ class ChatStream:
     def read_choice(self, source: Any, holder: Literal["message", "delta"], position: int) -> Phase:
         """One choice, whole (with a ``message``) or a piece of it (with a ``delta``)."""
         # Spelled out for both forms, since it runs for every chunk.
-        if isinstance(source, dict):
+        if issubclass(type(source), dict):
             index, reason, message = source.get("index"), source.get("finish_reason"), source.get(holder)
         else:
             index, reason, message = getattr(source, "index", None), getattr(source, "finish_reason", None), getattr(source, holder, None)
-        content = message.get("content") if isinstance(message, dict) else getattr(message, "content", None)
+        content = message.get("content") if issubclass(type(message), dict) else getattr(message, "content", None)
         whole = holder == "message"
         place = index if type(index) is int else position
         choice = self._choices.get(place) or self._choices.setdefault(place, _Choice())

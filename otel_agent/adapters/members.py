@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 _NONE: Final[frozenset[str]] = frozenset()
 _MOST_CLASSES: Final = 1024
@@ -27,7 +27,7 @@ def _learn(kind: type) -> frozenset[str]:
 
 def member(source: Any, name: str) -> Any:
     """One named member, ``None`` when there is none of that name."""
-    if isinstance(source, dict):
+    if issubclass(type(source), dict):
         return source.get(name)
     kind = type(source)
     declared = _declared.get(kind)
@@ -44,8 +44,8 @@ Find = Callable[[str], Any]
 
 def finder(source: Any) -> Find:
     """How to look up several members of one object: decided once, by what keeps them."""
-    if isinstance(source, dict):
-        return source.get
+    if issubclass(type(source), dict):
+        return cast("Find", source.get)
     kind = type(source)
     declared = _declared.get(kind)
     if declared is None:
@@ -59,8 +59,8 @@ def finder(source: Any) -> Find:
 
 def extras(source: Any) -> dict[str, Any]:
     """Members outside what the class declares: what servers of other makers add. A JSON object's are not told apart."""
-    if isinstance(source, dict):
-        return source
+    if issubclass(type(source), dict):
+        return cast("dict[str, Any]", source)
     added = getattr(source, "__pydantic_extra__", None)
     return added if isinstance(added, dict) else _EMPTY
 

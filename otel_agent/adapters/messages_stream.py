@@ -73,20 +73,20 @@ class MessagesStream:
 
     def feed(self, event: Any) -> Phase:
         """Read one event."""
-        kind = event.get("type") if isinstance(event, dict) else getattr(event, "type", None)
+        kind = event.get("type") if issubclass(type(event), dict) else getattr(event, "type", None)
         if kind == "content_block_delta":
             return self._delta(event)
         handler = self._HANDLERS.get(kind) if isinstance(kind, str) else None
         return SILENT if handler is None else handler(self, event)
 
     def _delta(self, event: Any) -> Phase:
-        index = event.get("index") if isinstance(event, dict) else getattr(event, "index", None)
+        index = event.get("index") if issubclass(type(event), dict) else getattr(event, "index", None)
         place = index if type(index) is int else -1
         phase = self._kinds.get(place)
         if phase is None:
             phase = self._unannounced(place, event)
         if phase is VISIBLE:
-            delta = event.get("delta") if isinstance(event, dict) else getattr(event, "delta", None)
+            delta = event.get("delta") if issubclass(type(event), dict) else getattr(event, "delta", None)
             if get(delta, "type") == "text_delta":
                 self._speak(place, get(delta, "text"))
         return phase
