@@ -36,8 +36,12 @@ class Budget:
     def __post_init__(self) -> None:
         for name in ("turns", "input_tokens", "output_tokens", "seconds", "tool_calls"):
             limit = getattr(self, name)
-            if limit is not None and not limit > 0:
-                raise ValueError(f"budget {name} must be positive, or None for no limit")
+            if limit is None:
+                continue
+            whole = type(limit) is int or (name == "seconds" and type(limit) is float)
+            if not whole or not limit > 0:
+                kind = "number" if name == "seconds" else "whole number"
+                raise ValueError(f"budget {name} must be a positive {kind}, or None for no limit")
 
 
 NO_LIMIT: Final = Budget()

@@ -116,7 +116,7 @@ ROWS: Final[dict[type[Record], tuple[Row, ...]]] = {
         Row(semconv.METRIC_OTEL_AGENT_BUDGETS_EXCEEDED, "budget_exceeded", _one),
     ),
     Retrieval: (Row(semconv.METRIC_GEN_AI_RETRIEVAL_DURATION, "duration"),),
-    Feedback: (Row(semconv.METRIC_OTEL_AGENT_FEEDBACK, "kind", _one),),
+    Feedback: (Row(semconv.METRIC_OTEL_AGENT_FEEDBACK, "feedback", _one),),
     TextStep: (Row(semconv.METRIC_OTEL_AGENT_TEXT_STEPS, "outcome", _one),),
 }
 OLDER_ROWS: Final = (

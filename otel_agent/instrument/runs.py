@@ -6,9 +6,10 @@ import asyncio
 import inspect
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextvars import ContextVar
 from functools import wraps
 from types import TracebackType
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final, ParamSpec, TypeVar, cast, get_args
 
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
@@ -33,6 +34,7 @@ SUMS: Final = (
     "turns", "tool_calls", "tool_failures", "truncated_turns", "usage_missing_turns", "prefix_breaks", "denied", "conflicting_writes",
     "input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens", "resent_tokens",
 )  # fmt: skip
+END_REASONS: Final[tuple[str, ...]] = get_args(EndReason)
 LIMITS: Final = ("turns", "input_tokens", "output_tokens", "seconds", "tool_calls")
 
 
@@ -59,8 +61,13 @@ class ActiveRun:
         return self._started.context
 
     def end(self, reason: EndReason, *, partial_answer: bool | None = None) -> None:
-        """Say why the run ended, where only the application knows (``handed_off``, ``waiting``, its own ``turn_limit``)."""
-        self._reason, self._partial = reason, partial_answer
+        """Say why the run ended, where only the application knows (``handed_off``, ``waiting``, its own ``turn_limit``).
+
+        Raises ``ValueError`` for a reason outside the closed set.
+        """
+        if reason not in END_REASONS:
+            raise ValueError(f"a run's end reason is one of {', '.join(END_REASONS)}")
+        self._reason, self._partial = reason, None if partial_answer is None else bool(partial_answer)
 
     def bind(self, function: Callable[P, R]) -> Callable[P, R]:
         """``function``, to be called in this run from a thread that has no context of its own (a bare thread pool)."""
@@ -124,6 +131,10 @@ def budget_values(budget: Budget) -> dict[str, Any]:
     return values
 
 
+_entered: ContextVar[tuple[tuple[agent_run, ActiveRun, attached], ...]] = ContextVar("otel_agent_entered", default=())
+"""Runs entered here and now, innermost last. Per context, since threads and tasks may share one ``agent_run``."""
+
+
 class agent_run:  # noqa: N801 - a context manager and decorator, named like one
     """One run of an agent: everything observed inside it is tied together and summed.
 
@@ -149,8 +160,10 @@ class agent_run:  # noqa: N801 - a context manager and decorator, named like one
         self._conversation_id = conversation_id
         self._budget = budget or Budget()
         self._on_exceed = on_exceed
-        self._active: ActiveRun | None = None
-        self._attached: attached | None = None
+        if not callable(on_exceed) and on_exceed not in {"observe", "raise"}:
+            raise ValueError('on_exceed is "observe", "raise" or a function')
+        if budget is not None and not isinstance(budget, Budget):
+            raise TypeError(f"budget is a Budget, not {type(budget).__name__}")
 
     def begin(self) -> ActiveRun:
         """Begin a run without making it current; for callers that carry contexts by hand. End it with ``finish(None)``."""
@@ -180,16 +193,20 @@ class agent_run:  # noqa: N801 - a context manager and decorator, named like one
         return ActiveRun(made, run, started, values["agent_version"])
 
     def __enter__(self) -> ActiveRun:
-        self._active = self.begin()
-        self._attached = attached(self._active.context)
-        self._attached.__enter__()
-        return self._active
+        active = self.begin()
+        held = attached(active.context)
+        held.__enter__()
+        _entered.set((*_entered.get(), (self, active, held)))
+        return active
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._attached is not None and self._active is not None:
-            self._attached.__exit__(kind, error, trace)
-            self._active.finish(error)
-            self._active = self._attached = None
+        entered = _entered.get()
+        mine = next((entry for entry in reversed(entered) if entry[0] is self), None)
+        if mine is not None:
+            _entered.set(tuple(entry for entry in entered if entry is not mine))
+            _, active, held = mine
+            held.__exit__(kind, error, trace)
+            active.finish(error)
 
     async def __aenter__(self) -> ActiveRun:
         return self.__enter__()

@@ -176,7 +176,7 @@ def _report(names: tuple[str, ...], sink: str) -> Report:
     installed = {name: found for name in names if (found := _version(name)) is not None}
     return Report(
         active={name: found for name, found in installed.items() if APPLIED[name].active},
-        waiting={name: found for name, found in installed.items() if not APPLIED[name].active and name not in _failed},
+        waiting={name: found for name, found in installed.items() if name in _wanted and not APPLIED[name].active and name not in _failed},
         absent=tuple(name for name in names if name not in installed),
         failed=dict(_failed),
         missing=tuple(place for name in names for place in _missing.get(name, ())),

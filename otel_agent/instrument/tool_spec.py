@@ -10,7 +10,6 @@ from typing import Any, Final, get_args
 from otel_agent.fields import dig, get
 from otel_agent.records.closed import Approval, PolicyDecision, PrincipalKind, ToolEffect, ToolKind
 
-
 KINDS: Final[tuple[str, ...]] = get_args(ToolKind)
 EFFECTS: Final[tuple[str, ...]] = get_args(ToolEffect)
 
@@ -53,7 +52,7 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Governance:
-    """The team's own rules, as functions. A function that fails is tallied and counts as no answer.
+    """The team's own rules, as functions. A function that fails is tallied; a policy that fails denies.
 
     ``policy``: returns a :class:`Decision`; ``deny`` keeps the tool from running and raises :class:`ToolDenied`. ``approve``: asked when
     the decision is ``needs_approval``; only ``approved`` lets the tool run, and no answer counts as ``pending``. ``phase``: the phase

@@ -8,7 +8,7 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Final, Self, TypeVar, overload
 
 import wrapt
 from opentelemetry import context as otel_context
@@ -57,6 +57,10 @@ def wrap_tools(tools: Any, **options: Any) -> Any:
     return wrapped
 
 
+NAME_WORDS: Final = ("name", "tool", "tool_name")
+"""Keywords by which dispatchers are given the tool's name."""
+
+
 def wrap_dispatcher(dispatch: F, tools: Collection[str] | Mapping[str, Mapping[str, Any]], **options: Any) -> F:
     """Watch a dispatcher that is called as ``dispatch(name, arguments)``.
 
@@ -68,7 +72,7 @@ def wrap_dispatcher(dispatch: F, tools: Collection[str] | Mapping[str, Mapping[s
     unknown = _spec(OTHER, None, options)
 
     def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ToolSpec, Validator, Any]:
-        name = args[0] if args else next(iter(kwargs.values()), None)
+        name = args[0] if args else next((kwargs[word] for word in NAME_WORDS if word in kwargs), None)
         given = args[1] if len(args) > 1 else kwargs.get("arguments", kwargs.get("args", kwargs.get("input")))
         spec, validator = specs.get(name, unknown) if isinstance(name, str) else unknown
         return spec, validator, mapping_of(given)

@@ -26,14 +26,14 @@ MAX_LIMIT: Final = 1000
 
 _RUN_IDS: Final = """
     SELECT run_id, min(time_unix_nano) AS began FROM (
-        SELECT run_id, time_unix_nano, agent_name FROM runs_started
-        UNION ALL SELECT run_id, time_unix_nano - CAST(duration * 1e9 AS BIGINT), agent_name FROM runs
-        UNION ALL SELECT run_id, time_unix_nano - CAST(duration * 1e9 AS BIGINT), agent_name FROM turns)
+        SELECT run_id, time_unix_nano, agent_name FROM runs_started_sent
+        UNION ALL SELECT run_id, time_unix_nano - CAST(duration * 1e9 AS BIGINT), agent_name FROM runs_sent
+        UNION ALL SELECT run_id, time_unix_nano - CAST(duration * 1e9 AS BIGINT), agent_name FROM turns_sent)
     WHERE run_id IS NOT NULL AND (? IS NULL OR agent_name = ?)
     GROUP BY run_id ORDER BY began DESC LIMIT ?"""
 
 _LOOSE_TRACES: Final = """
-    SELECT trace_id FROM (SELECT trace_id, time_unix_nano FROM turns WHERE run_id IS NULL AND trace_id IS NOT NULL
+    SELECT trace_id FROM (SELECT trace_id, time_unix_nano FROM turns_sent WHERE run_id IS NULL AND trace_id IS NOT NULL
         AND (? IS NULL OR agent_name = ?))
     GROUP BY trace_id ORDER BY max(time_unix_nano) DESC LIMIT ?"""
 
@@ -42,8 +42,8 @@ _OF_TRACES: Final = "SELECT * FROM {view} WHERE run_id IS NULL AND trace_id IN (
 
 _IDS_FROM: Final = """
     SELECT DISTINCT id FROM (
-        SELECT run_id AS id FROM runs_started UNION ALL SELECT run_id FROM runs
-        UNION ALL SELECT coalesce(run_id, trace_id) FROM turns UNION ALL SELECT run_id FROM tools)
+        SELECT run_id AS id FROM runs_started_sent UNION ALL SELECT run_id FROM runs_sent
+        UNION ALL SELECT coalesce(run_id, trace_id) FROM turns_sent UNION ALL SELECT run_id FROM tools_sent)
     WHERE starts_with(id, ?) OR id = ? LIMIT 2"""
 SHORTEST: Final = 3
 """Characters of an id that are enough to look for it."""

@@ -24,6 +24,7 @@ from otel_agent.local.store import StoreError, open_read_only
 TIMEOUT: Final = 30.0
 OK: Final = 200
 NOT_FOUND: Final = 404
+BROKEN: Final = 500
 
 
 class _NobodyThere(Exception):
@@ -42,6 +43,8 @@ def _get(running: state.Running, target: str) -> Any:
         connection.close()
     if response.status == NOT_FOUND:
         return None
+    if response.status >= BROKEN:
+        raise StoreError("the running receiver could not answer; what failed is in its output")
     if response.status != OK:
         raise _NobodyThere
     return json.loads(body)

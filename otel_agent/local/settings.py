@@ -54,7 +54,7 @@ class LocalSettings:
     body_timeout: float = 30.0
     commit_timeout: float = 30.0
     retry_after: int = 1
-    database_memory: str = "256MB"
+    database_memory: str = "512MB"
     database_threads: int = 2
 
     def __post_init__(self) -> None:
