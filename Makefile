@@ -21,7 +21,7 @@ test-oldest: .venv-oldest/.ready ## Run what touches the SDKs with the oldest su
 
 check: $(VENV)/.ready ## Lint, types, import contracts, generated files
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check --quiet . || true
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m schema.generate --check

@@ -93,9 +93,7 @@ def kept(key: str, kind: str, by: Sequence[str], label: str = "") -> Metrics:
 
 def pipeline_per_minute(series: Sequence[str], by: Sequence[str]) -> tuple[Metrics, ...]:
     """Series of the pipeline, each with its name's end as label."""
-    return tuple(
-        Metrics(f"60 * sum{_by(name, by)} (rate({promql.selector(name)}[{RATE}]))", _legend(by, _tail(name))) for name in series
-    )
+    return tuple(Metrics(f"60 * sum{_by(name, by)} (rate({promql.selector(name)}[{RATE}]))", _legend(by, _tail(name))) for name in series)
 
 
 def _tail(name: str) -> str:

@@ -31,9 +31,7 @@ class Thresholds:
 
     def hurried(self, window: str, baseline: str, every: str) -> Thresholds:
         """The same alerts over short windows and without holding: for a test that cannot wait an hour."""
-        quick = {
-            key: replace(limit, window=window, baseline=baseline, hold="0s", keep="0s") for key, limit in self.limits.items()
-        }
+        quick = {key: replace(limit, window=window, baseline=baseline, hold="0s", keep="0s") for key, limit in self.limits.items()}
         return replace(self, limits=quick, evaluate_every=every)
 
 

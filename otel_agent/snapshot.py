@@ -247,4 +247,3 @@ def members_of(items: Sequence[Any]) -> Any:
         return [free(item, MAX_DEPTH) for item in items]
     except RecursionError:
         return UNDECIDABLE
-

@@ -104,9 +104,7 @@ def _planned(arguments: argparse.Namespace) -> Plan:
     prices = None if arguments.prices is None else load(arguments.prices)
     price = None if prices is None else _price(prices, arguments.model)
     currency = None if prices is None else prices.currency
-    return economics.plan(
-        arguments.prefix, arguments.growth, arguments.turns, arguments.output, price=price, currency=currency
-    )
+    return economics.plan(arguments.prefix, arguments.growth, arguments.turns, arguments.output, price=price, currency=currency)
 
 
 def _price(prices: Prices, model: str | None) -> Price:

@@ -173,10 +173,7 @@ def _numbered(run: Run) -> list[tuple[int, Row]]:
 
 def _dead_of(run: Run, counted: DeadTokens) -> list[tuple[int, int]]:
     """(turn, dead tokens) of each step."""
-    return [
-        (int(step.get("turn", number)), counted.get((run.run_id, number), _estimate(step)))
-        for number, step in _numbered(run)
-    ]
+    return [(int(step.get("turn", number)), counted.get((run.run_id, number), _estimate(step))) for number, step in _numbered(run)]
 
 
 def _estimate(step: Row) -> int:

@@ -38,9 +38,7 @@ def _stages(stages: tuple[Stage, ...]) -> Table:
 
 
 def _methods(stages: tuple[Stage, ...]) -> str:
-    return "; ".join(
-        f"{stage.stage}: dead text {stage.dead_method}" for stage in stages if stage.dead_method is not None
-    )
+    return "; ".join(f"{stage.stage}: dead text {stage.dead_method}" for stage in stages if stage.dead_method is not None)
 
 
 def _cell(name: str, value: Any) -> str:
@@ -56,9 +54,7 @@ def _outcomes(stages: tuple[Stage, ...]) -> Table:
 def _changes(changes: tuple[Change, ...]) -> Table:
     lines = {name: line for line, name in LINES.items()}
     rows = [(lines[name], *(_difference(name, change) for change in changes)) for name in COMPARED]
-    return Table(
-        "what changed", [row for row in rows if any(row[1:])], ("", *(f"{one.before} → {one.after}" for one in changes))
-    )
+    return Table("what changed", [row for row in rows if any(row[1:])], ("", *(f"{one.before} → {one.after}" for one in changes)))
 
 
 def _difference(name: str, change: Change) -> str:

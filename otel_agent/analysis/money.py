@@ -76,8 +76,6 @@ def _cost(price: Price, read: int, output: int, cached: int, written: int, resen
     return Cost(price.input_cost(read, cached, written), price.output_cost(output), again, price.input_cost(read, 0, 0))
 
 
-def _bill(
-    costs: list[Cost], priced: int, unpriced: int = 0, unknown: tuple[str, ...] = (), currency: str | None = None
-) -> Bill:
+def _bill(costs: list[Cost], priced: int, unpriced: int = 0, unknown: tuple[str, ...] = (), currency: str | None = None) -> Bill:
     spent, said, again, full = (sum(column, Decimal()) for column in zip(*costs, strict=True))
     return Bill(spent, said, spent + said, again, full - spent, priced, unpriced, unknown, currency)

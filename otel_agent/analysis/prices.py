@@ -95,15 +95,11 @@ def parse(document: Mapping[str, Any]) -> Prices:
 
 def _price(model: str, table: Any) -> Price:
     if not isinstance(table, dict):
-        raise PricesError(
-            f"models.{model} must be a table with {' and '.join(NEEDED)}; quote a name that has dots in it"
-        )
+        raise PricesError(f"models.{model} must be a table with {' and '.join(NEEDED)}; quote a name that has dots in it")
     for field in table:
         if field not in FIELDS:
             known = ", ".join(FIELDS)
-            raise PricesError(
-                f"models.{model}.{field} is no price; the fields are {known} (quote a name that has dots in it)"
-            )
+            raise PricesError(f"models.{model}.{field} is no price; the fields are {known} (quote a name that has dots in it)")
     for field in NEEDED:
         if field not in table:
             raise PricesError(f"models.{model}.{field} is missing")

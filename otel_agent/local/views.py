@@ -67,7 +67,7 @@ def view(name: str, record: type[Record]) -> str:
 
 
 def folded(name: str) -> str:
-    """The statement that creates the view in which a request that was sent again counts once; a filter on it is applied before the folding."""
+    """The statement that creates the view in which what was sent again counts once; a filter on it is applied before the folding."""
     return f"CREATE OR REPLACE VIEW {name} AS SELECT DISTINCT * FROM {every(name)}"  # noqa: S608 - all parts are our own names
 
 

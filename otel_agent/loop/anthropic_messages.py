@@ -21,18 +21,14 @@ class AnthropicMessages:
 
     def ask(self, transcript: list[Any], tools: Sequence[Declared]) -> Turn:
         """One request. The content blocks go back as the objects that came."""
-        offered = [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools
-        ]
+        offered = [{"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools]
         message = self._create(messages=transcript, tools=offered, **self._options)
         usage = message.usage
         return Turn(
             items=[{"role": "assistant", "content": message.content}],
             text="".join(block.text for block in message.content if block.type == "text"),
             calls=[Call(block.id, block.name, block.input) for block in message.content if block.type == "tool_use"],
-            input_tokens=usage.input_tokens
-            + (usage.cache_read_input_tokens or 0)
-            + (usage.cache_creation_input_tokens or 0),
+            input_tokens=usage.input_tokens + (usage.cache_read_input_tokens or 0) + (usage.cache_creation_input_tokens or 0),
             output_tokens=usage.output_tokens,
             cut_off=message.stop_reason in {"max_tokens", "model_context_window_exceeded"},
             paused=message.stop_reason == "pause_turn",
@@ -41,7 +37,6 @@ class AnthropicMessages:
     def answers(self, results: Sequence[Result]) -> list[Any]:
         """All results of a turn in one message."""
         blocks = [
-            {"type": "tool_result", "tool_use_id": result.call_id, "content": result.text, "is_error": result.failed}
-            for result in results
+            {"type": "tool_result", "tool_use_id": result.call_id, "content": result.text, "is_error": result.failed} for result in results
         ]
         return [{"role": "user", "content": blocks}]

@@ -92,9 +92,7 @@ class Loop:
     def _spent(self, outcome: Outcome, begun: float) -> EndReason | None:
         """The end reason, when one more request would go beyond a budget."""
         seconds = time.monotonic() - begun
-        name = overdrawn(
-            self._budget, outcome.turns + 1, outcome.input_tokens, outcome.output_tokens, seconds, outcome.tool_calls
-        )
+        name = overdrawn(self._budget, outcome.turns + 1, outcome.input_tokens, outcome.output_tokens, seconds, outcome.tool_calls)
         return None if name is None else REASONS[name]
 
 

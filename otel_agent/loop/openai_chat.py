@@ -35,10 +35,7 @@ class OpenAIChat:
         return Turn(
             items=[message],
             text=message.content or "",
-            calls=[
-                Call(call.id, call.function.name, mapping_of(call.function.arguments or "{}"))
-                for call in message.tool_calls or ()
-            ],
+            calls=[Call(call.id, call.function.name, mapping_of(call.function.arguments or "{}")) for call in message.tool_calls or ()],
             input_tokens=usage.prompt_tokens if usage else 0,
             output_tokens=usage.completion_tokens if usage else 0,
             cut_off=choice.finish_reason == "length",

@@ -38,9 +38,7 @@ class OpenAIResponses:
             items=list(reply.output),
             text=reply.output_text,
             calls=[
-                Call(item.call_id, item.name, mapping_of(item.arguments or "{}"))
-                for item in reply.output
-                if item.type == "function_call"
+                Call(item.call_id, item.name, mapping_of(item.arguments or "{}")) for item in reply.output if item.type == "function_call"
             ],
             input_tokens=usage.input_tokens if usage else 0,
             output_tokens=usage.output_tokens if usage else 0,
@@ -49,6 +47,4 @@ class OpenAIResponses:
 
     def answers(self, results: Sequence[Result]) -> list[Any]:
         """One item for each result."""
-        return [
-            {"type": "function_call_output", "call_id": result.call_id, "output": result.text} for result in results
-        ]
+        return [{"type": "function_call_output", "call_id": result.call_id, "output": result.text} for result in results]

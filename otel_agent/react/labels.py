@@ -28,9 +28,7 @@ _WORDS: Final = (
 )
 _COLON: Final = r"[ \t]{0,2}\d{0,3}[*_`]{0,3}[ \t]{0,4}[:\uff1a](?:\*\*|__)?"
 _START: Final = r"(?:^|(?<=</think>)|(?<=</thinking>))"
-_AT_LINE_START: Final = (
-    rf"{_START}[ \t>#*_`\-\u2022]{{0,16}}(?:\d{{1,3}}[.)][ \t]{{0,4}})?[*_`]{{0,3}}(?:{_WORDS}){_COLON}"
-)
+_AT_LINE_START: Final = rf"{_START}[ \t>#*_`\-\u2022]{{0,16}}(?:\d{{1,3}}[.)][ \t]{{0,4}})?[*_`]{{0,3}}(?:{_WORDS}){_COLON}"
 _IN_LINE: Final = (
     r"(?<=[.!?])[ \t]{1,4}(?:(?P<late_final>(?-i:Final Answer))|(?P<late_action>(?-i:Action)))[:\uff1a]"
     r"|(?P<late_input>(?-i:Action Input))[:\uff1a]"

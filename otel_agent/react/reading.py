@@ -146,9 +146,7 @@ def _finished(text: str, action: Action) -> Reading:
     """An answer that is written as an action called "Final Answer" or "Finish"."""
     end = action.spans[-1][1]
     answer = action.value if isinstance(action.value, str) else json.dumps(action.value, ensure_ascii=False)
-    return Reading(
-        "final", end, _size(text[:end]) - _covered(text, action.spans), final="" if action.value is None else answer
-    )
+    return Reading("final", end, _size(text[:end]) - _covered(text, action.spans), final="" if action.value is None else answer)
 
 
 def _covered(text: str, spans: Sequence[tuple[int, int]]) -> int:

@@ -44,4 +44,6 @@ def sent(observe: bool, host_span: bool, headers: dict[str, str], in_run: bool =
 @pytest.mark.parametrize("headers", [{}, {"traceparent": CALLERS}], ids=["no header", "the caller's header"])
 def test_trace_headers_are_those_without_us(host_span: bool, headers: dict[str, str], in_run: bool) -> None:
     """Newer anthropic SDKs put the current trace context into requests: it must be the host's, never ours."""
-    assert sent(observe=True, host_span=host_span, headers=headers, in_run=in_run) == sent(observe=False, host_span=host_span, headers=headers)
+    assert sent(observe=True, host_span=host_span, headers=headers, in_run=in_run) == sent(
+        observe=False, host_span=host_span, headers=headers
+    )

@@ -29,7 +29,9 @@ def alert_rules(rules: list[Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any
 
 @pytest.mark.parametrize("alert", ALERTS, ids=KEYS)
 def test_an_alert_says_what_to_do_and_where_to_look(
-    alert: Any, alert_rules: Mapping[str, Mapping[str, Any]], all_boards: tuple[Board, ...],
+    alert: Any,
+    alert_rules: Mapping[str, Mapping[str, Any]],
+    all_boards: tuple[Board, ...],
 ) -> None:
     """Summary and runbook are sentences; the link leads to a panel that exists and shows what the alert reads."""
     rule = alert_rules[alert.name]

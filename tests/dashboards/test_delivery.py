@@ -74,7 +74,14 @@ def test_amtool_accepts_the_routes() -> None:
 def test_alerts_reach_their_receiver(labels: tuple[str, ...], receiver: str) -> None:
     """Critical pages, the watchdog goes to the heartbeat, the rest to the team."""
     code, output = run(
-        "alertmanager", "amtool", "config", "routes", "test", f"--config.file={ALERTMANAGER}", f"--verify.receivers={receiver}", *labels,
+        "alertmanager",
+        "amtool",
+        "config",
+        "routes",
+        "test",
+        f"--config.file={ALERTMANAGER}",
+        f"--verify.receivers={receiver}",
+        *labels,
     )
     assert 0 == code, output
 

@@ -15,7 +15,9 @@ Figure = pytest.importorskip("matplotlib.figure").Figure
 
 
 def test_every_board_is_drawn_from_all_of_its_queries(
-    tmp_path: Path, all_boards: tuple[Board, ...], capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    all_boards: tuple[Board, ...],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """One file a board; each query of each panel is asked once, with no variable left in it."""
     with fake_servers() as (address, asked):
@@ -56,7 +58,8 @@ def test_a_label_that_begins_with_an_underscore_is_named(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize(
-    ("template", "shown"), [("{{a}} · {{b}} p95", "x · p95"), ("{{b}}", "(unset)"), ("input", "input"), ("{{a}}", "x")],
+    ("template", "shown"),
+    [("{{a}} · {{b}} p95", "x · p95"), ("{{b}}", "(unset)"), ("input", "input"), ("{{a}}", "x")],
 )
 def test_legends_leave_out_absent_labels(template: str, shown: str) -> None:
     """A call outside a run has no agent, and no stray separator."""

@@ -31,9 +31,7 @@ LABELS: Final[Mapping[str, frozenset[str]]] = {
     for metric in METRICS
     for name in _series(metric)
 } | {name: frozenset(labels) for name, labels in PIPELINE.items()}
-RECORDED_LABELS: Final[Mapping[str, frozenset[str]]] = {
-    entry.key: frozenset(map(_under, entry.by)) for entry in (*ALERTS, *RATIOS)
-}
+RECORDED_LABELS: Final[Mapping[str, frozenset[str]]] = {entry.key: frozenset(map(_under, entry.by)) for entry in (*ALERTS, *RATIOS)}
 VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     _under(attribute): closed
     for metric in METRICS
@@ -73,5 +71,3 @@ def _odd_values(selection: Selection) -> Iterator[tuple[str, str]]:
         for member in members:
             if label in VALUES and member and not member.startswith("$") and member not in VALUES[label]:
                 yield label, member
-
-

@@ -23,6 +23,7 @@ from tests.stack.test_canary import FILES, file_overlay
 
 pytestmark = pytest.mark.stack
 
+
 @dataclass
 class Leaked:
     """What ran, where the file exporter wrote, what was planted, and what the application itself recorded."""

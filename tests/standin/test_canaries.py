@@ -29,9 +29,7 @@ DISGUISES: dict[str, Callable[[str], Any]] = {
     "base64, one byte on": lambda text: base64.b64encode(b"x" + text.encode()).decode(),
     "base64, two bytes on": lambda text: base64.b64encode(b"xy" + text.encode()),
     "base64 for addresses": lambda text: base64.urlsafe_b64encode(b"\xff\xfe" + text.encode()),
-    "base64 of JSON of base64": lambda text: base64.b64encode(
-        json.dumps({"a": base64.b64encode(text.encode()).decode()}).encode()
-    ),
+    "base64 of JSON of base64": lambda text: base64.b64encode(json.dumps({"a": base64.b64encode(text.encode()).decode()}).encode()),
     "percent": urllib.parse.quote,
     "every letter percent": lambda text: "".join(f"%{byte:02x}" for byte in text.encode()),
     "UTF-16": lambda text: text.encode("utf-16"),

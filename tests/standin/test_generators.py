@@ -43,9 +43,7 @@ class TestCases:
         """Bodies, streams, requests and errors together have a canary in each place."""
         cases = grown(dialect, 300)
         found = set(PLANT.find_in([[case.response, case.events, case.request, case.error] for case in cases]))
-        found |= set(
-            PLANT.find_in(specimens.caller_extras(PLANT), *(make(PLANT) for make in specimens.REQUESTS.values()))
-        )
+        found |= set(PLANT.find_in(specimens.caller_extras(PLANT), *(make(PLANT) for make in specimens.REQUESTS.values())))
         wanted = {carrier.name for carrier in CARRIERS if carrier.name.split(".")[0] in GROUPS[dialect]}
         assert wanted - found == set()
 
@@ -78,9 +76,7 @@ class TestCases:
         kinds = [make(dialect, PLANT, **options) for make in STRATEGIES] + [generators.errors(PLANT, **options)]
         drawn: list[Any] = []
 
-        @settings(
-            max_examples=3 if shrinkable else 15, database=None, deadline=None, suppress_health_check=list(HealthCheck)
-        )
+        @settings(max_examples=3 if shrinkable else 15, database=None, deadline=None, suppress_health_check=list(HealthCheck))
         @given(strategies.tuples(*kinds))
         def draw(values: Any) -> None:
             drawn.append(values)

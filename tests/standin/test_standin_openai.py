@@ -30,9 +30,7 @@ CHAT: dict[str, Any] = {"model": MODEL, "messages": [{"role": "user", "content":
 ASK: dict[str, Any] = {"model": MODEL, "input": "Where is order A1?"}
 COUNTS = Usage(input=2600, cache_read=2000, cache_write=400, output=500, reasoning=450)
 CALL = ToolUse("find_order", {"id": "A1", "deep": {"n": [1, 2]}}, id="call_1")
-EVERY_BLOCK = Reply(
-    [Thinking("I should look.", signature="sealed=="), Text("Let me see, naïve café."), CALL], usage=COUNTS
-)
+EVERY_BLOCK = Reply([Thinking("I should look.", signature="sealed=="), Text("Let me see, naïve café."), CALL], usage=COUNTS)
 ARGUMENTS = {"id": "A1", "deep": {"n": [1, 2]}}
 
 
@@ -151,9 +149,7 @@ class TestFlavours:
             ("copilot", {"reasoning_text", "reasoning_opaque"}),
         ],
     )
-    def test_reasoning_sits_in_the_servers_own_fields(
-        self, voice: Voice, standin: Standin, flavour: str, fields: set[str]
-    ) -> None:
+    def test_reasoning_sits_in_the_servers_own_fields(self, voice: Voice, standin: Standin, flavour: str, fields: set[str]) -> None:
         """Message and deltas carry the same extra fields."""
         reply = Reply([Thinking("hm hm", signature="s"), Redacted("zz"), Text("Yes.")])
         standin.script(MODEL, [reply, reply], flavour=flavour)
@@ -187,10 +183,7 @@ class TestFlavours:
             del without[1]["reasoning_content"]
             with pytest.raises(openai.BadRequestError, match="must be passed back"):
                 voice.run(client.chat.completions.create(model=MODEL, messages=without))
-            assert (
-                voice.run(client.chat.completions.create(model=MODEL, messages=whole)).choices[0].finish_reason
-                == "stop"
-            )
+            assert voice.run(client.chat.completions.create(model=MODEL, messages=whole)).choices[0].finish_reason == "stop"
 
     def test_groq_puts_counts_into_its_own_object(self, voice: Voice, standin: Standin) -> None:
         """The last chunk has `x_groq.usage` and no usage of its own."""

@@ -130,17 +130,13 @@ def _is_said(message: Mapping[str, Any]) -> bool:
     return said and not answers
 
 
-def _missing_reason(
-    item: Mapping[str, Any], reason: Json, present: Mapping[str, Mapping[str, Any]]
-) -> Iterator[Failure]:
+def _missing_reason(item: Mapping[str, Any], reason: Json, present: Mapping[str, Mapping[str, Any]]) -> Iterator[Failure]:
     name = str(reason.get("id"))
     if name not in present:
         kind = f"Item '{item.get('id')}' of type '{item.get('type')}'"
         yield _rejected(f"{kind} was provided without its required 'reasoning' item: '{name}'.", item, param="input")
     elif present[name].get("encrypted_content") not in (None, reason.get("encrypted_content")):
-        words = (
-            "The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed."
-        )
+        words = "The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed."
         yield _rejected(words, present[name], code="invalid_encrypted_content", param="input")
 
 

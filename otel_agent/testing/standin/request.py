@@ -151,9 +151,7 @@ class Request:
     @property
     def last_user_text(self) -> str:
         """The newest text that a user wrote; empty when there is none."""
-        texts = (
-            text_of(message.get("content")) for message in reversed(self.conversation) if message.get("role") == "user"
-        )
+        texts = (text_of(message.get("content")) for message in reversed(self.conversation) if message.get("role") == "user")
         return next((text for text in texts if text), "")
 
     @property

@@ -133,9 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_head(self, answer: Answer) -> None:
         self.send_response(answer.status)
-        framing = (
-            ("content-length", str(len(answer.body))) if answer.chunks is None else ("transfer-encoding", "chunked")
-        )
+        framing = ("content-length", str(len(answer.body))) if answer.chunks is None else ("transfer-encoding", "chunked")
         for name, value in (("content-type", answer.content_type), framing, *answer.headers):
             self.send_header(name, value)
         self.end_headers()

@@ -39,8 +39,7 @@ def embeddings_body(request: Request) -> dict[str, Any]:
     texts = [str(text) for text in as_list(given)] or [str(given)]
     packed = request.sent("encoding_format") == "base64"
     data = [
-        {"object": "embedding", "index": index, "embedding": _packed(text) if packed else _vector(text)}
-        for index, text in enumerate(texts)
+        {"object": "embedding", "index": index, "embedding": _packed(text) if packed else _vector(text)} for index, text in enumerate(texts)
     ]
     counted = sum(map(tokens_in, texts))
     usage = {"prompt_tokens": counted, "total_tokens": counted}

@@ -81,9 +81,7 @@ class Standin:
         """Serve until the block ends."""
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Stop serving."""
         self.stop()
 
@@ -158,9 +156,7 @@ class Standin:
         """Forget the recorded requests, and nothing else."""
         self._recording.clear()
 
-    def _answering(
-        self, method: str, target: str, headers: tuple[tuple[str, str], ...], body: bytes, at: float
-    ) -> tuple[Answer, Exchange]:
+    def _answering(self, method: str, target: str, headers: tuple[tuple[str, str], ...], body: bytes, at: float) -> tuple[Answer, Exchange]:
         received = Request(self._recording.next_number(), method, target, headers, body, at)
         request = self._memory.conversations.recall(received)
         exchange = Exchange(request)

@@ -11,9 +11,7 @@ from driving import recorded
 from otel_agent.analysis import economics, prices
 from otel_agent.analysis.economics_tables import render
 
-LIST = prices.parse(
-    {"currency": "USD", "models": {"m": {"input": 10, "cached_input": 1, "cache_write": 12, "output": 50}}}
-)
+LIST = prices.parse({"currency": "USD", "models": {"m": {"input": 10, "cached_input": 1, "cache_write": 12, "output": 50}}})
 
 
 def test_a_plan_answers_the_worked_example() -> None:
@@ -71,9 +69,7 @@ def turn(number: int, **facts: Any) -> dict[str, Any]:
 
 def test_a_count_that_was_not_sent_stays_absent() -> None:
     """The report says for how many turns; the line goes through the others."""
-    report = economics.of_run(
-        [turn(1, input_tokens=100, output_tokens=5), turn(2), turn(3, input_tokens=140, output_tokens=5)]
-    )
+    report = economics.of_run([turn(1, input_tokens=100, output_tokens=5), turn(2), turn(3, input_tokens=140, output_tokens=5)])
     assert (report.turns, report.usage_missing_turns, report.input_tokens) == (3, 1, 240)
     assert (report.prefix, report.growth, report.linear) == (100, 20, True)
     assert report.per_turn[1].input_tokens is None
@@ -166,7 +162,5 @@ def test_a_planned_run_is_priced_with_and_without_the_cache() -> None:
 
 def test_a_report_is_json() -> None:
     """Fractions, decimals and all."""
-    report = economics.of_run(
-        [turn(1, input_tokens=1, output_tokens=1), turn(2, input_tokens=3), turn(3, input_tokens=4)], prices=LIST
-    )
+    report = economics.of_run([turn(1, input_tokens=1, output_tokens=1), turn(2, input_tokens=3), turn(3, input_tokens=4)], prices=LIST)
     assert json.loads(json.dumps(economics.as_json(report)))["growth"] == 1.5

@@ -12,9 +12,7 @@ import pytest
 
 from otel_agent.analysis import economics_cli
 
-TURNS = [
-    {"turn": number, "input_tokens": 100 * number, "output_tokens": 5, "request_model": "m"} for number in (1, 2, 3)
-]
+TURNS = [{"turn": number, "input_tokens": 100 * number, "output_tokens": 5, "request_model": "m"} for number in (1, 2, 3)]
 
 
 def read(arguments: argparse.Namespace) -> Mapping[str, Any] | None:
@@ -55,9 +53,7 @@ def test_a_recorded_run_as_text(capsys: pytest.CaptureFixture[str]) -> None:
         (("r1", "--prices", "/nowhere/prices.toml"), "cannot be read"),
     ],
 )
-def test_what_cannot_be_answered_says_why(
-    words: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_answered_says_why(words: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
     """On standard error, with exit code 2."""
     assert call(*words) == 2
     assert reason in capsys.readouterr().err

@@ -65,10 +65,7 @@ def test_changes_are_attributed_to_the_stage_that_made_them() -> None:
         step(1, "a", migration="parsing", outcome="malformed"), step(2, "a", migration="parsing", outcome="final"),
         step(1, "b", migration="schemas", outcome="final"),
     ]  # fmt: skip
-    turns = [
-        {"run_id": run, "turn": turn, "input_tokens": 100 * turn}
-        for run, turn in (("a", 1), ("a", 2), ("b", 1), ("c", 1))
-    ]
+    turns = [{"run_id": run, "turn": turn, "input_tokens": 100 * turn} for run, turn in (("a", 1), ("a", 2), ("b", 1), ("c", 1))]
     tools = [{"run_id": "c", "tool": "search", "outcome": "error", "validation": "passed"}]
     report = migration.report(migration.runs_of(steps, turns, tools))
     assert [stage.stage for stage in report.stages] == ["parsing", "schemas", "typed"]

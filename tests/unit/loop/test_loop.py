@@ -72,9 +72,7 @@ def test_reads_run_together(api: str) -> None:
     with played(api, steps, [Tool("read", read, parameters=ORDER, effect="read")]) as run:
         assert run.outcome.reason == "answered"
         assert [tool["otel_agent.tool.outcome"] for tool in run.telemetry.tools] == ["ok", "ok"]
-        assert {tool["otel_agent.run.id"] for tool in run.telemetry.tools} == {
-            run.telemetry.runs[0]["otel_agent.run.id"]
-        }
+        assert {tool["otel_agent.run.id"] for tool in run.telemetry.tools} == {run.telemetry.runs[0]["otel_agent.run.id"]}
 
 
 def test_writes_run_one_at_a_time_in_the_order_given(api: str) -> None:
@@ -128,11 +126,7 @@ def test_a_refused_call_comes_back_as_an_error_result(api: str) -> None:
 def test_a_tool_outside_its_phase_is_refused_and_the_tool_list_stays(api: str) -> None:
     """The phase is the executor's business, so that the provider's cache holds."""
     phases = iter(["looking", "acting"])
-    tools = [
-        Tool(
-            "refund", lambda order: f"refunded {order}", parameters=ORDER, effect="write", phases=frozenset({"acting"})
-        )
-    ]
+    tools = [Tool("refund", lambda order: f"refunded {order}", parameters=ORDER, effect="write", phases=frozenset({"acting"}))]
     steps = [calling(ToolUse("refund", {"order": "A"})), calling(ToolUse("refund", {"order": "A"})), DONE]
     with played(api, steps, tools, phase=lambda: next(phases)) as run:
         first, second = run.telemetry.tools
@@ -190,9 +184,7 @@ def test_a_long_result_is_cut_with_a_mark(api: str) -> None:
         assert run.telemetry.tools[0]["otel_agent.tool.result_truncated"] is True
 
 
-LOOKING = Reply(
-    [Thinking("Hm."), Text("Looking."), ToolUse("find_order", {"order": "A"})], usage=Usage(input=1_000, output=50)
-)
+LOOKING = Reply([Thinking("Hm."), Text("Looking."), ToolUse("find_order", {"order": "A"})], usage=Usage(input=1_000, output=50))
 
 
 @pytest.mark.parametrize(
