@@ -51,7 +51,7 @@ def test_json_lines_are_counted(tmp_path: Path) -> None:
     [
         binary().SerializeToString(),
         b"\0\0\1\7" + binary().SerializeToString() + binary("cd" * 16).SerializeToString(),
-        gzip.compress(binary().SerializeToString()),
+        gzip.compress(binary().SerializeToString(), mtime=0),
         MessageToJson(binary(), indent=None).encode(),
         json.dumps({"event_name": TURN, "trace_id": MARK}).encode(),
     ],
