@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from importlib.util import find_spec
 from typing import Any
 
@@ -60,6 +61,9 @@ CASES: list[tuple[str, BaseException, tuple[str, int | None, str | None]]] = [
 def test_error_facts(api: str, error: BaseException, expected: tuple[Any, ...]) -> None:
     """A known code, else the class; the text stays where it is."""
     facts = ADAPTERS[api].read_error(error, ASKED)  # type: ignore[index]
+    if api == "messages" and hasattr(error, "status_code") and not hasattr(error, "type"):
+        # older anthropic versions say the type in the body alone, which is not read; the class stands for it.
+        expected = (type(error).__name__, *expected[1:])
 
     assert expected == (facts.error_type, facts.status_code, facts.request_id)
     assert facts.partial is None
@@ -80,7 +84,14 @@ def test_attributes_of_foreign_types() -> None:
     assert ("Odd", None, None) == (facts.error_type, facts.status_code, facts.request_id)
 
 
-@pytest.mark.parametrize("kind", [openai.LengthFinishReasonError, openai.ContentFilterFinishReasonError])
+CARRYING = [
+    kind
+    for kind in (openai.LengthFinishReasonError, openai.ContentFilterFinishReasonError)
+    if "completion" in inspect.signature(kind).parameters  # the second carries none in older versions
+]
+
+
+@pytest.mark.parametrize("kind", CARRYING)
 def test_a_parse_that_met_the_limit_brings_its_completion(kind: Any) -> None:
     """Usage and finish reason come from the completion that the exception carries."""
     body = next(each for each in recordings("chat_completions") if each.name == "openai/chat_empty_truncated").response
