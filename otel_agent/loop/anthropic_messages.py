@@ -9,7 +9,7 @@ from otel_agent.loop.turns import Call, Declared, Result, Turn
 
 
 class AnthropicMessages:
-    """``client``: an ``anthropic.Anthropic``. ``options``: of ``messages.create``, such as model."""
+    """``client``: an ``anthropic.Anthropic`` or ``AsyncAnthropic``. ``options``: of ``messages.create``, such as model."""
 
     def __init__(self, client: Any, **options: Any) -> None:
         self._create = client.messages.create
@@ -19,19 +19,22 @@ class AnthropicMessages:
         """The task as the user's message."""
         return [{"role": "user", "content": task}]
 
-    def ask(self, transcript: list[Any], tools: Sequence[Declared]) -> Turn:
-        """One request. The content blocks go back as the objects that came."""
+    def send(self, transcript: list[Any], tools: Sequence[Declared]) -> Any:
+        """One request."""
         offered = [{"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools]
-        message = self._create(messages=transcript, tools=offered, **self._options)
-        usage = message.usage
+        return self._create(messages=transcript, tools=offered, **self._options)
+
+    def read(self, reply: Any) -> Turn:
+        """The content blocks go back as the objects that came."""
+        usage = reply.usage
         return Turn(
-            items=[{"role": "assistant", "content": message.content}],
-            text="".join(block.text for block in message.content if block.type == "text"),
-            calls=[Call(block.id, block.name, block.input) for block in message.content if block.type == "tool_use"],
+            items=[{"role": "assistant", "content": reply.content}],
+            text="".join(block.text for block in reply.content if block.type == "text"),
+            calls=[Call(block.id, block.name, block.input) for block in reply.content if block.type == "tool_use"],
             input_tokens=usage.input_tokens + (usage.cache_read_input_tokens or 0) + (usage.cache_creation_input_tokens or 0),
             output_tokens=usage.output_tokens,
-            cut_off=message.stop_reason in {"max_tokens", "model_context_window_exceeded"},
-            paused=message.stop_reason == "pause_turn",
+            cut_off=reply.stop_reason in {"max_tokens", "model_context_window_exceeded"},
+            paused=reply.stop_reason == "pause_turn",
         )
 
     def answers(self, results: Sequence[Result]) -> list[Any]:

@@ -1,51 +1,23 @@
-"""The loop: ask, run the tools asked for, append, ask again, until there is an answer or a budget is used up."""
+"""The two drivers: ask, run the tools asked for, append, ask again. When and why is :mod:`otel_agent.loop.decisions`' business."""
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-from otel_agent.budget import REASONS, Budget, overdrawn
+from otel_agent.budget import Budget
 from otel_agent.instrument.runs import ActiveRun, agent_run
-from otel_agent.loop.toolbox import Executor, Toolbox
-from otel_agent.loop.turns import ModelAdapter, Turn
-from otel_agent.records.closed import EndReason
-
-BUDGET: Final = Budget(turns=20)
-"""What a loop may spend when nobody says: an endless one is worth an answer to nobody."""
-
-
-@dataclass(slots=True)
-class Outcome:
-    """How a run ended. ``answer`` is what the last turn said; ``partial`` when the run did not get to its end."""
-
-    reason: EndReason = "answered"
-    answer: str = field(default="", repr=False)
-    partial: bool = False
-    transcript: list[Any] = field(default_factory=list, repr=False)
-    turns: int = 0
-    tool_calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-    def take(self, turn: Turn) -> None:
-        """Append a turn exactly as returned, reasoning included, and count it."""
-        self.transcript += turn.items
-        self.answer = turn.text
-        self.turns += 1
-        self.input_tokens += turn.input_tokens
-        self.output_tokens += turn.output_tokens
-
-    def stop(self, reason: EndReason) -> Outcome:
-        """End without having got to an answer."""
-        self.reason, self.partial = reason, bool(self.answer)
-        return self
+from otel_agent.loop.decisions import BUDGET, Ask, Course, Outcome
+from otel_agent.loop.dispatch import dispatches
+from otel_agent.loop.executors import AsyncExecutor, Executor
+from otel_agent.loop.toolbox import Toolbox
+from otel_agent.loop.turns import ModelAdapter
 
 
-class Loop:
-    """One agent: a model, its tools, its limits.
+class Agent:
+    """What both loops are: a model, its tools, its limits.
 
     ``budget`` is counted in turns, tokens and seconds; parallel calls in one turn are good, so turns matter more than
     calls. It is looked at before each request, never in the middle of a write. ``phase``: the phase of the task now, by
@@ -65,35 +37,68 @@ class Loop:
         self._tools = tools
         self._agent = agent
         self._budget = budget
-        self._phase = phase
+        self._dispatches = dispatches(tools, phase)
 
-    def run(self, task: str) -> Outcome:
-        """Work on ``task``. Raises what the model's client raises; what tools raise are observations."""
-        with agent_run(self._agent, budget=self._budget) as run, Executor(self._tools, self._phase) as executor:
-            outcome = Outcome(transcript=self._model.opening(task))
-            self._work(outcome, executor)
-            return _told(run, outcome)
+    def _run(self) -> agent_run:
+        return agent_run(self._agent, budget=self._budget)
 
-    def _work(self, outcome: Outcome, executor: Executor) -> Outcome:
-        begun = time.monotonic()
-        while True:
-            if (spent := self._spent(outcome, begun)) is not None:
-                return outcome.stop(spent)
-            turn = self._model.ask(outcome.transcript, self._tools.declared)
-            outcome.take(turn)
-            if turn.cut_off:
-                return outcome.stop("token_limit")
-            if turn.calls:
-                outcome.tool_calls += len(turn.calls)
-                outcome.transcript += self._model.answers(executor.execute(turn.calls))
-            elif not turn.paused:
-                return outcome
+    def _course(self, task: str, history: list[Any] | None) -> Course:
+        transcript = [] if history is None else history
+        transcript += self._model.opening(task)
+        return Course(self._model, self._tools, self._budget, transcript, time.monotonic())
 
-    def _spent(self, outcome: Outcome, begun: float) -> EndReason | None:
-        """The end reason, when one more request would go beyond a budget."""
-        seconds = time.monotonic() - begun
-        name = overdrawn(self._budget, outcome.turns + 1, outcome.input_tokens, outcome.output_tokens, seconds, outcome.tool_calls)
-        return None if name is None else REASONS[name]
+    def _send(self, course: Course, *, waits: bool) -> Any:
+        reply = self._model.send(course.outcome.transcript, self._tools.declared)
+        if inspect.isawaitable(reply) is not waits:
+            raise TypeError("Loop takes a synchronous client, AsyncLoop an asynchronous one")
+        return reply
+
+
+class Loop(Agent):
+    """One agent on a synchronous client. Tools run in threads.
+
+    Raises ``TypeError`` for a tool that is a coroutine function.
+    """
+
+    def __init__(self, model: ModelAdapter, tools: Toolbox, **options: Any) -> None:
+        """``options``: as in :class:`Agent`."""
+        super().__init__(model, tools, **options)
+        if any(dispatch.waits for dispatch in self._dispatches.values()):
+            raise TypeError("a tool that is a coroutine function needs an AsyncLoop")
+
+    def run(self, task: str, history: list[Any] | None = None) -> Outcome:
+        """Work on ``task``. Raises what the model's client raises; what tools raise are observations.
+
+        ``history``: the transcript to go on from. It is appended to in place, so that it is there, and every call in it answered, also
+        when the run is interrupted or the client raises.
+        """
+        with self._run() as run, Executor(self._dispatches, self._tools.workers) as executor, self._course(task, history) as course:
+            while (step := course.next(time.monotonic())) is not None:
+                if isinstance(step, Ask):
+                    course.take(self._model.read(self._send(course, waits=False)))
+                else:
+                    executor.execute(step.seats)
+            return _told(run, course.outcome)
+
+
+class AsyncLoop(Agent):
+    """One agent on an asynchronous client. Tools that are coroutine functions run as tasks, others in threads.
+
+    The team's policy, approval and phase functions are called where the tool runs: those of a coroutine function hold up the event loop.
+    """
+
+    async def run(self, task: str, history: list[Any] | None = None) -> Outcome:
+        """As :meth:`Loop.run`. A cancellation ends the run as ``cancelled``, and ``history`` can be gone on with.
+
+        A call it interrupts is answered with a sentence that says so; a plain function's thread goes on to its end all the same.
+        """
+        with self._run() as run, AsyncExecutor(self._dispatches, self._tools.workers) as executor, self._course(task, history) as course:
+            while (step := course.next(time.monotonic())) is not None:
+                if isinstance(step, Ask):
+                    course.take(self._model.read(await self._send(course, waits=True)))
+                else:
+                    await executor.execute(step.seats)
+            return _told(run, course.outcome)
 
 
 def _told(run: ActiveRun, outcome: Outcome) -> Outcome:

@@ -10,7 +10,7 @@ from otel_agent.loop.turns import Call, Declared, Result, Turn
 
 
 class OpenAIChat:
-    """``client``: an ``openai.OpenAI``. ``options``: of ``chat.completions.create``, such as model."""
+    """``client``: an ``openai.OpenAI`` or ``AsyncOpenAI``. ``options``: of ``chat.completions.create``, such as model."""
 
     def __init__(self, client: Any, **options: Any) -> None:
         self._create = client.chat.completions.create
@@ -20,8 +20,8 @@ class OpenAIChat:
         """The task as the user's message."""
         return [{"role": "user", "content": task}]
 
-    def ask(self, transcript: list[Any], tools: Sequence[Declared]) -> Turn:
-        """One request. The message goes back as the object that came, with what compatible servers add to it."""
+    def send(self, transcript: list[Any], tools: Sequence[Declared]) -> Any:
+        """One request."""
         offered = [
             {
                 "type": "function",
@@ -29,7 +29,10 @@ class OpenAIChat:
             }
             for tool in tools
         ]
-        reply = self._create(messages=transcript, tools=offered, **self._options)
+        return self._create(messages=transcript, tools=offered, **self._options)
+
+    def read(self, reply: Any) -> Turn:
+        """The message goes back as the object that came, with what compatible servers add to it."""
         choice = reply.choices[0]
         message, usage = choice.message, reply.usage
         return Turn(

@@ -10,7 +10,7 @@ from otel_agent.loop.turns import Call, Declared, Result, Turn
 
 
 class OpenAIResponses:
-    """``client``: an ``openai.OpenAI``. ``options``: of ``responses.create``, such as model."""
+    """``client``: an ``openai.OpenAI`` or ``AsyncOpenAI``. ``options``: of ``responses.create``, such as model."""
 
     def __init__(self, client: Any, **options: Any) -> None:
         self._create = client.responses.create
@@ -20,8 +20,8 @@ class OpenAIResponses:
         """The task as the user's message."""
         return [{"role": "user", "content": task}]
 
-    def ask(self, transcript: list[Any], tools: Sequence[Declared]) -> Turn:
-        """One request. All output items go back as the objects that came, sealed reasoning before its call."""
+    def send(self, transcript: list[Any], tools: Sequence[Declared]) -> Any:
+        """One request."""
         offered = [
             {
                 "type": "function",
@@ -32,7 +32,10 @@ class OpenAIResponses:
             }
             for tool in tools
         ]
-        reply = self._create(input=transcript, tools=offered, **self._options)
+        return self._create(input=transcript, tools=offered, **self._options)
+
+    def read(self, reply: Any) -> Turn:
+        """All output items go back as the objects that came, sealed reasoning before its call."""
         usage = reply.usage
         return Turn(
             items=list(reply.output),

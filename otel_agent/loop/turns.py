@@ -52,13 +52,19 @@ class Turn:
 
 
 class ModelAdapter(Protocol):
-    """One interface of one provider. The transcript is a list of its own items, and only ever appended to."""
+    """One interface of one provider. The transcript is a list of its own items, and only ever appended to.
+
+    ``send`` is all that does anything; the rest is pure, and so the same for synchronous and asynchronous clients.
+    """
 
     def opening(self, task: str) -> list[Any]:
-        """The transcript's first items."""
+        """The items that put ``task`` to the model."""
 
-    def ask(self, transcript: list[Any], tools: Sequence[Declared]) -> Turn:
-        """Send all of it, and return the turn."""
+    def send(self, transcript: list[Any], tools: Sequence[Declared]) -> Any:
+        """Make one request with all of it. What the client gives: the reply, or with an asynchronous client an awaitable of it."""
+
+    def read(self, reply: Any) -> Turn:
+        """The turn in a reply."""
 
     def answers(self, results: Sequence[Result]) -> list[Any]:
         """The items that answer the calls of one turn."""

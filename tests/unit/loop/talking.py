@@ -1,40 +1,80 @@
-"""The three adapters on the real SDKs, against a stand-in that rejects a broken replay."""
+"""The three adapters on the real SDKs, synchronous and asynchronous, against a stand-in that rejects a broken replay."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import anthropic
 import openai
 
-from otel_agent.loop import AnthropicMessages, Loop, ModelAdapter, OpenAIChat, OpenAIResponses, Outcome, Tool, Toolbox
+from otel_agent.loop import AnthropicMessages, AsyncLoop, Loop, ModelAdapter, OpenAIChat, OpenAIResponses, Outcome, Tool, Toolbox
 from otel_agent.testing import Capture, Standin, capture
 from otel_agent.testing.standin import Reply, Request, Step, Text, Thinking, ToolUse
 
 MODEL: Final = "the-model"
+OPTIONS: Final[dict[str, Any]] = {"api_key": "none", "max_retries": 0}
 
 
-def _messages(standin: Standin) -> ModelAdapter:
-    client = anthropic.Anthropic(base_url=standin.anthropic_url, api_key="none", max_retries=0)
+def _messages(standin: Standin, waits: bool) -> ModelAdapter:
+    make = anthropic.AsyncAnthropic if waits else anthropic.Anthropic
     thinking = {"type": "enabled", "budget_tokens": 1024}
-    return AnthropicMessages(client, model=MODEL, max_tokens=2048, thinking=thinking)
+    return AnthropicMessages(make(base_url=standin.anthropic_url, **OPTIONS), model=MODEL, max_tokens=2048, thinking=thinking)
 
 
-def _chat(standin: Standin) -> ModelAdapter:
-    return OpenAIChat(openai.OpenAI(base_url=standin.openai_url, api_key="none", max_retries=0), model=MODEL)
+def _openai(standin: Standin, waits: bool) -> Any:
+    return (openai.AsyncOpenAI if waits else openai.OpenAI)(base_url=standin.openai_url, **OPTIONS)
 
 
-def _responses(standin: Standin) -> ModelAdapter:
-    return OpenAIResponses(openai.OpenAI(base_url=standin.openai_url, api_key="none", max_retries=0), model=MODEL)
+def _chat(standin: Standin, waits: bool) -> ModelAdapter:
+    return OpenAIChat(_openai(standin, waits), model=MODEL)
 
 
-ADAPTERS: Final[dict[str, Callable[[Standin], ModelAdapter]]] = {
+def _responses(standin: Standin, waits: bool) -> ModelAdapter:
+    return OpenAIResponses(_openai(standin, waits), model=MODEL)
+
+
+ADAPTERS: Final[dict[str, Callable[[Standin, bool], ModelAdapter]]] = {
     "messages": _messages, "chat": _chat, "responses": _responses,
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Way:
+    """An interface, and which of the two loops is on it. With the asynchronous one every tool is a coroutine function."""
+
+    api: str
+    waits: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.api}-async" if self.waits else self.api
+
+    def run(self, standin: Standin, tools: Toolbox, history: list[Any] | None = None, **options: Any) -> Outcome:
+        """One run of the loop."""
+        if not self.waits:
+            return Loop(ADAPTERS[self.api](standin, False), tools, **options).run("Do it.", history)
+        waiting = replace(tools, tools=[replace(item, function=coroutine_of(item.function)) for item in tools.tools])
+
+        async def main() -> Outcome:
+            return await AsyncLoop(ADAPTERS[self.api](standin, True), waiting, **options).run("Do it.", history)
+
+        return asyncio.run(main())
+
+
+WAYS: Final = [Way(api, waits) for api in ADAPTERS for waits in (False, True)]
+
+
+def coroutine_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same tool as a coroutine function that waits without holding up the event loop."""
+
+    async def tool(**arguments: Any) -> Any:
+        return await asyncio.to_thread(function, **arguments)
+
+    return tool
 
 
 def calling(*calls: ToolUse) -> Reply:
@@ -60,10 +100,32 @@ class Played:
 
 
 @contextmanager
-def played(api: str, steps: Sequence[Step], tools: Toolbox | Sequence[Tool], **options: Any) -> Iterator[Played]:
-    """Run the loop on a script; chat completions have the habits of a server that insists on its reasoning."""
-    box = tools if isinstance(tools, Toolbox) else Toolbox(tools)
+def scripted(steps: Sequence[Step]) -> Iterator[tuple[Standin, Capture]]:
+    """A stand-in with a script; chat completions have the habits of a server that insists on its reasoning."""
     with Standin(seed="loop", check_replay=True) as standin, capture() as telemetry:
         standin.script(MODEL, steps, flavour="deepseek")
-        outcome = Loop(ADAPTERS[api](standin), box, **options).run("Do it.")
+        yield standin, telemetry
+
+
+@contextmanager
+def played(way: Way, steps: Sequence[Step], tools: Toolbox | Sequence[Tool], **options: Any) -> Iterator[Played]:
+    """Run the loop on a script."""
+    box = tools if isinstance(tools, Toolbox) else Toolbox(tools)
+    with scripted(steps) as (standin, telemetry):
+        outcome = way.run(standin, box, **options)
         yield Played(outcome, telemetry, standin.requests)
+
+
+def unanswered(request: Request) -> set[str]:
+    """Ids of the calls in a request that have no result in it: what a provider rejects."""
+    asked = {found for message in request.conversation for found in _asked(message)}
+    return asked - {result.call_id for result in request.tool_results}
+
+
+def _asked(message: Any) -> Iterator[str]:
+    if message.get("type") == "function_call":
+        yield message["call_id"]
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else []
+    yield from (block["id"] for block in blocks if block.get("type") == "tool_use")
+    yield from (call["id"] for call in message.get("tool_calls") or ())
