@@ -12,7 +12,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from otel_agent.variables import SIGNALS, SettingsError, check_export, choice, flag, number, protocol
+from otel_agent.variables import (
+    SIGNALS,
+    SettingsError,
+    blank,
+    check_export,
+    choice,
+    encrypted,
+    flag,
+    number,
+    protocol,
+    stand_ins,
+    unreadable,
+    whole,
+)
 
 __all__ = ["Settings", "SettingsError", "from_env"]
 
@@ -25,6 +38,8 @@ class Settings:
     ephemeral. ``digests``: ``False`` leaves every digest out. ``answer_digest``: digest and size band of the visible answer.
     ``older_metrics``: also emit the metric names from before the conventions' v0.1.0. ``exit_timeout``: seconds that the last export
     may hold up the end of the process. ``label_limit``: distinct values of one open label before the overflow value is used.
+    ``hindered``: signal → why it cannot be exported, though it should be. ``stand_ins``: signal → arguments to its exporter in place of
+    variables that it would misread, and under ``exemplars`` whether there is such a one.
     """
 
     digest_key: bytes | None = field(default=None, repr=False)
@@ -37,6 +52,8 @@ class Settings:
     protocol: str = "grpc"
     exporters: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(("traces", "metrics", "logs"), "otlp"))
     signal_protocols: Mapping[str, str] = field(default_factory=dict)
+    hindered: Mapping[str, str] = field(default_factory=dict)
+    stand_ins: Mapping[str, Any] = field(default_factory=dict, repr=False)
     sdk_disabled: bool = False
 
 
@@ -76,6 +93,8 @@ def _export(env: Mapping[str, str]) -> dict[str, Any]:
         "protocol": common,
         "exporters": {signal: choice(env, f"OTEL_{signal.upper()}_EXPORTER", "otlp", _EXPORTERS) for signal in SIGNALS},
         "signal_protocols": {signal: protocol(env, f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL", common) for signal in SIGNALS},
+        "hindered": {signal: why for signal in SIGNALS if (why := unreadable(env, signal)) is not None},
+        "stand_ins": {signal: stand_ins(env, signal) for signal in SIGNALS} | {"exemplars": blank(env, "OTEL_METRICS_EXEMPLAR_FILTER")},
     }
 
 
@@ -93,7 +112,7 @@ def from_env(env: Mapping[str, str] | None = None, *, exporting: bool = True) ->
         answer_digest=flag(env, "OTEL_AGENT_ANSWER_DIGEST", True),
         older_metrics="gen_ai/dup" in env.get("OTEL_SEMCONV_STABILITY_OPT_IN", "").replace(" ", "").split(","),
         exit_timeout=number(env, "OTEL_AGENT_EXIT_TIMEOUT", 2.0, 0.0, 60.0),
-        label_limit=int(number(env, "OTEL_AGENT_LABEL_LIMIT", 200, 1, 100_000)),
+        label_limit=whole(env, "OTEL_AGENT_LABEL_LIMIT", 200, 1, 100_000),
         sdk_disabled=disabled,
         **(_export(env) if exporting and not disabled else {}),
     )
@@ -164,3 +183,9 @@ def endpoints(env: Mapping[str, str] | None = None) -> dict[str, str]:
         signal: env.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT") or common or default[settings.signal_protocols[signal]]
         for signal in SIGNALS
     }
+
+
+def over_tls(env: Mapping[str, str] | None = None) -> dict[str, bool]:
+    """Signal → whether its OTLP exporter uses TLS, by the standard variables."""
+    env = os.environ if env is None else env
+    return {signal: encrypted(env, signal) for signal in SIGNALS}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 Environment: TypeAlias = Mapping[str, str]
@@ -48,6 +49,21 @@ def number(env: Environment, name: str, default: float, low: float, high: float)
     return value
 
 
+WHOLE: Final = re.compile(r"[+-]?[0-9]{1,20}")
+
+
+def whole(env: Environment, name: str, default: int, low: int, high: int) -> int:
+    """A whole number within bounds, in digits: what reads it after us takes neither ``1.0`` nor ``1e3``."""
+    text = env.get(name, "").strip()
+    if not text:
+        return default
+    if WHOLE.fullmatch(text) is None:
+        raise SettingsError(f"{name} is not a whole number; write one from {low} to {high} in digits")
+    if not low <= int(text) <= high:
+        raise SettingsError(f"{name} is out of range; write a whole number from {low} to {high}")
+    return int(text)
+
+
 def choice(env: Environment, name: str, default: str, allowed: tuple[str, ...]) -> str:
     """One of a few words."""
     text = env.get(name, "").strip() or default
@@ -62,11 +78,7 @@ def protocol(env: Environment, name: str, default: str) -> str:
 
 
 def _whole(name: str, low: int, high: int) -> Callable[[Environment], None]:
-    def check(env: Environment) -> None:
-        if number(env, name, low, low, high) % 1:
-            raise SettingsError(f"{name} is not a whole number; write one from {low} to {high}")
-
-    return check
+    return lambda env: _ignore(whole(env, name, low, low, high))
 
 
 def _seconds(name: str) -> Callable[[Environment], None]:
@@ -93,14 +105,111 @@ def _headers(name: str) -> Callable[[Environment], None]:
     return check
 
 
-def _endpoint(name: str, protocol_name: str) -> Callable[[Environment], None]:
+def _address(name: str) -> Callable[[Environment], None]:
+    return lambda env: _ignore(authority(given, name) if (given := env.get(name, "").strip()) else None)
+
+
+def _endpoint(signal: str) -> Callable[[Environment], None]:
+    """Whether the exporter of one signal can use its endpoint; each protocol asks for something else."""
+
     def check(env: Environment) -> None:
-        given = env.get(name, "").strip()
-        speaks = env.get(protocol_name) or env.get("OTEL_EXPORTER_OTLP_PROTOCOL") or "grpc"
-        if given and (host := authority(given, name)) is not None and speaks == "grpc" and "@" in host:
-            raise SettingsError(f"{name} holds a user, which gRPC has no place for; put credentials into OTEL_EXPORTER_OTLP_HEADERS")
+        name, given = spoken(env, signal, "ENDPOINT")
+        if not given or not over_otlp(env, signal):
+            return
+        if over_grpc(env, signal):
+            if "@" in authority(given, name):
+                raise SettingsError(f"{name} holds a user, which gRPC has no place for; put credentials into OTEL_EXPORTER_OTLP_HEADERS")
+        elif scheme(given) not in {"http", "https"}:
+            raise SettingsError(
+                f"{name} is an address without http:// or https:// before it, which OTLP over HTTP asks for; "
+                "write one such as http://localhost:4318"
+            )
 
     return check
+
+
+def _timeout(signal: str) -> Callable[[Environment], None]:
+    """The exporter for gRPC takes an empty variable for a number, and raises."""
+
+    def check(env: Environment) -> None:
+        names = (f"OTEL_EXPORTER_OTLP_{signal.upper()}_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT")
+        empty = [name for name in names if blank(env, name)]
+        if empty and over_otlp(env, signal) and over_grpc(env, signal):
+            raise SettingsError(f"{empty[0]} is set and empty, which the exporter for gRPC cannot read; unset it or write seconds")
+
+    return check
+
+
+def blank(env: Environment, name: str) -> bool:
+    """Whether a variable is set and empty: by the standard as good as unset, for some readers not."""
+    return name in env and not env[name].strip()
+
+
+def spoken(env: Environment, signal: str, what: str) -> tuple[str, str]:
+    """Name and text of the variable that speaks for a signal: its own, else the common one. An empty one is unset."""
+    own, common = f"OTEL_EXPORTER_OTLP_{signal.upper()}_{what}", f"OTEL_EXPORTER_OTLP_{what}"
+    text = env.get(own, "").strip()
+    return (own, text) if text else (common, env.get(common, "").strip())
+
+
+def over_otlp(env: Environment, signal: str) -> bool:
+    """Whether a signal is exported over OTLP at all."""
+    return (env.get(f"OTEL_{signal.upper()}_EXPORTER", "").strip() or "otlp") == "otlp"
+
+
+def over_grpc(env: Environment, signal: str) -> bool:
+    """Whether a signal is exported over gRPC."""
+    return (spoken(env, signal, "PROTOCOL")[1] or "grpc") == "grpc"
+
+
+def scheme(url: str) -> str:
+    """What stands before ``://``, in lower case; empty where nothing does."""
+    return url.partition("://")[0].lower() if "://" in url else ""
+
+
+def encrypted(env: Environment, signal: str) -> bool:
+    """Whether the exporter of a signal uses TLS. Over gRPC an address without a scheme does, unless told otherwise."""
+    where = scheme(spoken(env, signal, "ENDPOINT")[1] or "http://localhost")
+    if where == "https" or not over_grpc(env, signal):
+        return where == "https"
+    told = spoken(env, signal, "INSECURE")[1].lower()
+    return told != "true" if told else where != "http"
+
+
+CERTIFICATES: Final = ("CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE")
+
+
+def certificates(env: Environment, signal: str) -> dict[str, str]:
+    """Variables with the files that the exporter of a signal reads for TLS; none where it uses none."""
+    if not over_otlp(env, signal) or not encrypted(env, signal):
+        return {}
+    found = [spoken(env, signal, what) for what in CERTIFICATES]
+    # The exporter for gRPC looks at a client's files only where it is given an authority's.
+    used = found if found[0][1] or not over_grpc(env, signal) else []
+    return {name: path for name, path in used if path}
+
+
+def unreadable(env: Environment, signal: str) -> str | None:
+    """Why a signal cannot be exported: the first file for TLS that cannot be read, by the name of its variable."""
+    for name, path in certificates(env, signal).items():
+        try:
+            if not (Path(path).is_dir() and "CLIENT" not in name and not over_grpc(env, signal)):  # HTTP takes a folder of authorities
+                Path(path).open("rb").close()
+        except OSError as error:
+            return f"{name} names a file that cannot be read ({type(error).__name__}); name a readable one, or unset it"
+    return None
+
+
+def stand_ins(env: Environment, signal: str) -> dict[str, Any]:
+    """Arguments for the exporter over gRPC in place of variables that it misreads: empty ones, and compressions it does not know."""
+    if not over_grpc(env, signal):
+        return {}
+    found: dict[str, Any] = {"compression": spoken(env, signal, "COMPRESSION")[1].lower() or "none"}
+    if not spoken(env, signal, "ENDPOINT")[1]:
+        found["endpoint"] = "http://localhost:4317"
+    if not spoken(env, signal, "INSECURE")[1]:
+        found["insecure"] = not encrypted(env, signal)
+    return found
 
 
 def authority(url: str, name: str) -> str:
@@ -119,9 +228,12 @@ _OTLP: Final = ("OTEL_EXPORTER_OTLP", *(f"OTEL_EXPORTER_OTLP_{signal.upper()}" f
 _MOST: Final = 2**31 - 1
 
 EXPORT_CHECKS: Final[tuple[Callable[[Environment], None], ...]] = (
-    *(_endpoint(f"{prefix}_ENDPOINT", f"{prefix}_PROTOCOL") for prefix in _OTLP),
+    *(_address(f"{prefix}_ENDPOINT") for prefix in _OTLP),
+    *(_endpoint(signal) for signal in SIGNALS),
     *(_headers(f"{prefix}_HEADERS") for prefix in _OTLP),
     *(_seconds(f"{prefix}_TIMEOUT") for prefix in _OTLP),
+    *(_timeout(signal) for signal in SIGNALS),
+    *(_word(f"{prefix}_INSECURE", "false", "true") for prefix in _OTLP),
     *(_word(f"{prefix}_COMPRESSION", "none", "gzip", "deflate") for prefix in _OTLP),
     *(_whole(f"OTEL_{queue}_{what}", 1, _MOST) for queue in ("BSP", "BLRP") for what in ("SCHEDULE_DELAY", "MAX_QUEUE_SIZE")),
     *(_whole(f"OTEL_{queue}_{what}", 1, _MOST) for queue in ("BSP", "BLRP") for what in ("MAX_EXPORT_BATCH_SIZE", "EXPORT_TIMEOUT")),
@@ -138,6 +250,6 @@ def check_export(env: Environment) -> None:
     for check in EXPORT_CHECKS:
         check(env)
     for queue in ("BSP", "BLRP"):
-        most = number(env, f"OTEL_{queue}_MAX_QUEUE_SIZE", 2048, 1, _MOST)
-        if number(env, f"OTEL_{queue}_MAX_EXPORT_BATCH_SIZE", 512, 1, _MOST) > most:
+        most = whole(env, f"OTEL_{queue}_MAX_QUEUE_SIZE", 2048, 1, _MOST)
+        if whole(env, f"OTEL_{queue}_MAX_EXPORT_BATCH_SIZE", 512, 1, _MOST) > most:
             raise SettingsError(f"OTEL_{queue}_MAX_EXPORT_BATCH_SIZE (512 when unset) is larger than OTEL_{queue}_MAX_QUEUE_SIZE; lower it")

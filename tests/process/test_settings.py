@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import otel_agent
-from otel_agent import fields, settings
+from otel_agent import fields, sdk, settings
 from otel_agent.sdk import Memory
 from otel_agent.settings import SettingsError, from_env
 
@@ -22,15 +22,18 @@ WORDS = (
     "OTEL_LOGS_EXPORTER", "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_COMPRESSION",
     "OTEL_METRICS_EXEMPLAR_FILTER",
 )  # fmt: skip
+SECONDS = ("OTEL_AGENT_EXIT_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_LOGS_TIMEOUT")
 WRONG = (
     *((name, SECRET) for name in (*NUMBERS, *WORDS)),
     *((name, value) for name in NUMBERS for value in ("-1", "nan", "inf", "1e300")),
-    *((name, "1.5") for name in NUMBERS if "TIMEOUT" not in name and "LABEL" not in name),
+    *((name, value) for name in NUMBERS if name not in SECONDS for value in ("1.5", "1.0", "1e3", "1_000", "true", "yes", "٣")),
     ("OTEL_TRACES_EXPORTER", f"otlp,{SECRET}"),
     ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
     ("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://user:{SECRET}@host:{SECRET}"),
     ("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://user:{SECRET}@localhost:4317"),
     ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "http://"),
+    ("OTEL_EXPORTER_OTLP_INSECURE", "1"),
+    ("OTEL_EXPORTER_OTLP_TRACES_INSECURE", SECRET),
     ("OTEL_EXPORTER_OTLP_HEADERS", f"authorization {SECRET}"),
     ("OTEL_EXPORTER_OTLP_HEADERS", f"a=b,=,{SECRET}"),
     ("OTEL_AGENT_DIGEST_KEY", SECRET),
@@ -53,7 +56,38 @@ def test_a_wrong_value_is_refused(name: str, value: str) -> None:
     assert raised.value.__cause__ is None
 
 
+HTTP = "http/protobuf"
+WITHOUT_SCHEME = (
+    ({"OTEL_EXPORTER_OTLP_PROTOCOL": HTTP, "OTEL_EXPORTER_OTLP_ENDPOINT": f"{SECRET}:4318"}, "OTEL_EXPORTER_OTLP_ENDPOINT"),
+    ({"OTEL_EXPORTER_OTLP_PROTOCOL": HTTP, "OTEL_EXPORTER_OTLP_ENDPOINT": f"ftp://{SECRET}:4318"}, "OTEL_EXPORTER_OTLP_ENDPOINT"),
+    ({"OTEL_EXPORTER_OTLP_PROTOCOL": HTTP, "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT": f"//{SECRET}"}, "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"),
+    ({"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": HTTP, "OTEL_EXPORTER_OTLP_ENDPOINT": f"{SECRET}:4318"}, "OTEL_EXPORTER_OTLP_ENDPOINT"),
+    (
+        {"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": HTTP, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": SECRET, "OTEL_TRACES_EXPORTER": "none"},
+        "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("env", "name"), WITHOUT_SCHEME, ids=lambda given: given if isinstance(given, str) else ",".join(given))
+def test_http_asks_for_a_scheme(env: dict[str, str], name: str) -> None:
+    """The exporter over HTTP would drop everything at ``host:port``; whichever variable speaks for the signal is the one that is named."""
+    with pytest.raises(SettingsError) as raised:
+        from_env(env)
+    said = str(raised.value)
+    assert said.startswith(f"{name} is an address without http:// or https:// before it")
+    assert said.endswith("write one such as http://localhost:4318")
+    assert SECRET not in said
+
+
 RIGHT = (
+    *({"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317", "OTEL_EXPORTER_OTLP_INSECURE": word} for word in ("true", "FALSE", "")),
+    {"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": HTTP,
+     "OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "console", "OTEL_LOGS_EXPORTER": "none"},
+    {"OTEL_EXPORTER_OTLP_ENDPOINT": "HTTPS://collector", "OTEL_EXPORTER_OTLP_PROTOCOL": HTTP},
+    {"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT": "http://collector:4318",
+     "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL": HTTP},
+    dict.fromkeys((name for name in NUMBERS if "OTLP" not in name), " "), {"OTEL_AGENT_LABEL_LIMIT": " +7 "},
     {}, {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20abc,x-tenant=blue"},
     {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer abc"}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://collector.example:4317"},
     {"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4317"}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://[::1]:4318/otlp"},
@@ -68,6 +102,50 @@ RIGHT = (
 def test_what_is_right_is_taken(env: dict[str, str]) -> None:
     """Nothing that the SDK takes is refused."""
     from_env(env)
+
+
+EMPTY = (
+    *(f"OTEL_EXPORTER_OTLP{signal}_{what}" for signal in ("", "_TRACES", "_METRICS", "_LOGS") for what in (
+        "ENDPOINT", "HEADERS", "COMPRESSION", "PROTOCOL", "CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE", "INSECURE")),
+    "OTEL_METRICS_EXEMPLAR_FILTER", "OTEL_METRIC_EXPORT_INTERVAL", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "OTEL_AGENT_LABEL_LIMIT",
+    "OTEL_AGENT_EXIT_TIMEOUT", "OTEL_AGENT_DIGESTS", "OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("protocol", ["grpc", HTTP])
+def test_what_is_empty_is_unset(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the standard has it. The exporters over gRPC and the SDK raise on some, and send to nowhere, encrypted, on others."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
+    for name in EMPTY:
+        with monkeypatch.context() as alone:
+            alone.setenv(name, "")
+            read = from_env()
+            owned = sdk.providers(read)
+            made = [sdk.exporter(signal, read) for signal in ("traces", "metrics", "logs")]
+            assert owned.shutdown(5.0), name
+        for exporter in made:
+            exporter.shutdown()
+        assert {exporter._endpoint.partition("//")[2].partition("/")[0] or exporter._endpoint for exporter in made} <= {
+            "localhost:4317", "localhost:4318",
+        }, name  # fmt: skip
+        assert all(getattr(exporter, "_insecure", True) for exporter in made), name
+
+
+@pytest.mark.parametrize(("word", "right"), [("none", 0), ("deflate", 1), ("gzip", 2), ("", 0)])
+def test_grpc_knows_every_compression(word: str, right: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exporter itself raises on all words but ``gzip``."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", word)
+    exporter = sdk.exporter("logs", from_env())
+    assert int(exporter._compression) == right
+    exporter.shutdown()
+
+
+@pytest.mark.parametrize("name", ["OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_METRICS_TIMEOUT"])
+def test_an_empty_timeout_is_refused_where_it_would_raise(name: str) -> None:
+    """The exporter over gRPC takes it for a number; the one over HTTP does not mind."""
+    with pytest.raises(SettingsError, match=f"{name} is set and empty, which the exporter for gRPC cannot read; unset it or write seconds"):
+        from_env({name: ""})
+    from_env({name: "", "OTEL_EXPORTER_OTLP_PROTOCOL": HTTP})
 
 
 def test_the_key_id_has_one_spelling() -> None:
