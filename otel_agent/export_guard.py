@@ -7,7 +7,7 @@ and exemplars; names; status messages; trace state; log bodies. A host that owns
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
@@ -33,6 +33,11 @@ from otel_agent.allowlist import EVENT_NAMES, SEVERITIES, Allowlist, Checks, loa
 from otel_agent.tally import tally
 
 T = TypeVar("T")
+Result = TypeVar("Result", SpanExportResult, LogRecordExportResult, MetricExportResult)
+Told = Callable[[bool], object]
+"""Is told of each export whether it was taken."""
+About = Callable[[Resource], Resource]
+"""The resource to export in the place of another."""
 Values = Mapping[str, Any]
 
 EXCEPTION_TYPE: Final = "exception.type"
@@ -51,12 +56,14 @@ def kept(attributes: Values | None, checks: Checks, place: str) -> dict[str, Any
 class Filter:
     """One allow-list applied to the SDK's objects. Each method returns a new object; the host's own are not touched."""
 
-    def __init__(self, rules: Allowlist) -> None:
+    def __init__(self, rules: Allowlist, about: About | None = None) -> None:
         self._rules = rules
+        self._about = about
         self._resources: dict[int, tuple[Resource, Resource]] = {}
 
     def resource(self, resource: Resource) -> Resource:
         """A resource without unlisted attributes (a process's command line may hold secrets). Remembered, since there are few."""
+        resource = resource if self._about is None else self._about(resource)
         known = self._resources.get(id(resource))
         if known is None or known[0] is not resource:
             known = (resource, Resource(kept(resource.attributes, self._rules.resource, "resource"), self._schema(resource.schema_url)))
@@ -156,8 +163,20 @@ def bare(context: SpanContext | None) -> SpanContext | None:
     return None if context is None else SpanContext(context.trace_id, context.span_id, context.is_remote, context.trace_flags)
 
 
-def _filter(rules: Allowlist | None) -> Filter:
-    return Filter(load() if rules is None else rules)
+def _filter(rules: Allowlist | None, about: About | None) -> Filter:
+    return Filter(load() if rules is None else rules, about)
+
+
+def _tell(told: Told | None, export: Callable[[], Result]) -> Result:
+    """Export, and tell whether it was taken; an exporter that raises has not taken it."""
+    taken = False
+    try:
+        result = export()
+        taken = result.name == "SUCCESS"
+    finally:
+        if told is not None:
+            told(taken)
+    return result
 
 
 def _each(place: str, function: Any, items: Sequence[T]) -> list[T]:
@@ -168,13 +187,16 @@ def _each(place: str, function: Any, items: Sequence[T]) -> list[T]:
 class GuardedSpanExporter(SpanExporter):
     """A span exporter behind the guard. ``rules``: an allow-list, by default the one shipped with the package."""
 
-    def __init__(self, exporter: SpanExporter, rules: Allowlist | None = None) -> None:
+    def __init__(
+        self, exporter: SpanExporter, rules: Allowlist | None = None, *, told: Told | None = None, about: About | None = None
+    ) -> None:
         self._exporter = exporter
-        self._filter = _filter(rules)
+        self._filter = _filter(rules, about)
+        self._told = told
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Filter, then export. Nothing goes on unfiltered."""
-        return self._exporter.export(_each("export.span", self._filter.span, spans))
+        return _tell(self._told, lambda: self._exporter.export(_each("export.span", self._filter.span, spans)))
 
     def shutdown(self) -> None:
         """Shut the exporter down."""
@@ -188,13 +210,16 @@ class GuardedSpanExporter(SpanExporter):
 class GuardedLogExporter(LogRecordExporter):
     """A log record exporter behind the guard."""
 
-    def __init__(self, exporter: LogRecordExporter, rules: Allowlist | None = None) -> None:
+    def __init__(
+        self, exporter: LogRecordExporter, rules: Allowlist | None = None, *, told: Told | None = None, about: About | None = None
+    ) -> None:
         self._exporter = exporter
-        self._filter = _filter(rules)
+        self._filter = _filter(rules, about)
+        self._told = told
 
     def export(self, batch: Sequence[ReadableLogRecord]) -> LogRecordExportResult:
         """Filter, then export. Nothing goes on unfiltered."""
-        return self._exporter.export(_each("export.log", self._filter.log, batch))
+        return _tell(self._told, lambda: self._exporter.export(_each("export.log", self._filter.log, batch)))
 
     def shutdown(self) -> None:
         """Shut the exporter down."""
@@ -208,13 +233,19 @@ class GuardedLogExporter(LogRecordExporter):
 class GuardedMetricExporter(MetricExporter):
     """A metric exporter behind the guard."""
 
-    def __init__(self, exporter: MetricExporter, rules: Allowlist | None = None) -> None:
+    def __init__(
+        self, exporter: MetricExporter, rules: Allowlist | None = None, *, told: Told | None = None, about: About | None = None
+    ) -> None:
         super().__init__(exporter._preferred_temporality, exporter._preferred_aggregation)  # noqa: SLF001 - no public reader exists
         self._exporter = exporter
-        self._filter = _filter(rules)
+        self._filter = _filter(rules, about)
+        self._told = told
 
     def export(self, metrics_data: MetricsData, timeout_millis: float = 10_000, **kwargs: Any) -> MetricExportResult:
         """Filter, then export. Nothing goes on unfiltered."""
+        return _tell(self._told, lambda: self._export(metrics_data, timeout_millis, **kwargs))
+
+    def _export(self, metrics_data: MetricsData, timeout_millis: float, **kwargs: Any) -> MetricExportResult:
         data = guard.run("export.metric", self._filter.metrics, metrics_data)
         if data is None:
             return MetricExportResult.FAILURE

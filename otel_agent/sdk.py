@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import multiprocessing.util
+import os
 import threading
 import time
 import uuid
@@ -25,8 +26,14 @@ from opentelemetry.sdk._logs.export import (
     InMemoryLogRecordExporter,
     SimpleLogRecordProcessor,
 )
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import ConsoleMetricExporter, InMemoryMetricReader, MetricsData, PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics import ExemplarFilter, MeterProvider, TraceBasedExemplarFilter
+from opentelemetry.sdk.metrics.export import (
+    AggregationTemporality,
+    ConsoleMetricExporter,
+    InMemoryMetricReader,
+    MetricsData,
+    PeriodicExportingMetricReader,
+)
 from opentelemetry.sdk.metrics.view import View
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -45,6 +52,7 @@ OTLP: Final = {
     ("logs", "grpc"): ("opentelemetry.exporter.otlp.proto.grpc._log_exporter", "OTLPLogExporter"),
     ("logs", "http/protobuf"): ("opentelemetry.exporter.otlp.proto.http._log_exporter", "OTLPLogExporter"),
 }
+GRPC_COMPRESSIONS: Final = {"none": "NoCompression", "gzip": "Gzip", "deflate": "Deflate"}
 CONSOLE: Final[dict[str, Callable[[], Any]]] = {
     "traces": ConsoleSpanExporter,
     "metrics": ConsoleMetricExporter,
@@ -52,96 +60,212 @@ CONSOLE: Final[dict[str, Callable[[], Any]]] = {
 }
 
 
+class Delivery:
+    """Whether what one signal exported was taken.
+
+    ``sums``: each export holds all that came before, so that one that is taken makes up for those that were not. What was lost before
+    a fork is the parent's loss.
+    """
+
+    def __init__(self, *, sums: bool = False) -> None:
+        self._sums = sums
+        self._lost_in: int | None = None
+
+    def told(self, taken: bool) -> None:
+        """The end of one export."""
+        if not taken:
+            self._lost_in = os.getpid()
+        elif self._sums:
+            self._lost_in = None
+
+    def complete(self) -> bool:
+        """Whether nothing was lost since this was asked the last time."""
+        lost = self._lost_in == os.getpid()
+        if not self._sums:
+            self._lost_in = None
+        return not lost
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Owned:
-    """Providers that are ours to flush and to shut down; ``None`` where the host has its own."""
+    """Providers that are ours to flush and to shut down; ``None`` where the host has its own.
+
+    ``deliveries``: what became of their exports. ``hindered``: whether a signal that should be exported cannot be.
+    """
 
     tracer: TracerProvider | None = None
     meter: MeterProvider | None = None
     logger: LoggerProvider | None = None
+    deliveries: Sequence[Delivery] = ()
+    hindered: bool = False
     _open: list[bool] = field(default_factory=lambda: [True], repr=False)
 
     @property
     def _all(self) -> list[Any]:
         return [provider for provider in (self.tracer, self.meter, self.logger) if provider is not None]
 
-    def flush(self, timeout: float) -> bool:
-        """Send what waits, all signals side by side. ``False`` when ``timeout`` seconds were not enough."""
+    @property
+    def open(self) -> bool:
+        """Whether they still export."""
+        return bool(self._open)
+
+    def serves(self, *, tracer: bool, meter: bool, logger: bool) -> bool:
+        """Whether they are open and there is one for each signal that is asked for."""
+        asked = ((tracer, self.tracer), (meter, self.meter), (logger, self.logger))
+        return self.open and all(provider is not None for wanted, provider in asked if wanted)
+
+    def flush(self, timeout: float, *others: Any) -> bool:
+        """Send what waits, all signals and ``others`` side by side.
+
+        ``False`` when ``timeout`` seconds were not enough, an export since the last flush was not taken, or these are shut down.
+        """
         collected.settle()
-        return within(timeout, *(partial(provider.force_flush, int(timeout * 1000)) for provider in self._all))
+        sent = flushed(timeout, *self._all, *others)
+        return self._complete() and sent and self.open
+
+    def _complete(self) -> bool:
+        told = [delivery.complete() for delivery in self.deliveries]  # each is asked: asking forgets
+        return all(told) and not self.hindered
 
     def shutdown(self, timeout: float) -> bool:
-        """Send what waits and stop. Calling it again does nothing."""
+        """Send what waits and stop; ``False`` as for :meth:`flush`. Calling it again does nothing."""
         try:
             self._open.pop()
         except IndexError:
             return True
         collected.settle()
-        return within(timeout, *(provider.shutdown for provider in self._all))
+        sent = within(timeout, *(provider.shutdown for provider in self._all))
+        atexit.unregister(self.shutdown)
+        return self._complete() and sent
+
+
+def flushed(timeout: float, *made: Any) -> bool:
+    """Flush providers side by side; whether each did it in time and said so. Those that cannot be flushed are left alone."""
+    able = [provider for provider in made if hasattr(provider, "force_flush")]
+    return within(timeout, *(partial(provider.force_flush, int(timeout * 1000)) for provider in able))
 
 
 def within(timeout: float, *tasks: Callable[[], Any]) -> bool:
-    """Run ``tasks`` side by side in daemon threads for at most ``timeout`` seconds: a collector that hangs must not hold a process."""
-    threads = [threading.Thread(target=guard.run, args=("sdk", task), daemon=True, name="otel-agent-flush") for task in tasks]
+    """Run ``tasks`` side by side in daemon threads for at most ``timeout`` seconds: a collector that hangs must not hold a process.
+
+    ``False`` when one was not done in time, said ``False`` or failed.
+    """
+    done: list[bool] = []
+
+    def do(task: Callable[[], Any]) -> None:
+        done.append(bool(guard.run("sdk", lambda: task() is not False)))
+
+    threads = [threading.Thread(target=do, args=(task,), daemon=True, name="otel-agent-flush") for task in tasks]
     for thread in threads:
         thread.start()
     until = time.monotonic() + timeout
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
-    return not any(thread.is_alive() for thread in threads)
+    return len(done) == len(tasks) and all(done)
 
 
 def resource() -> Resource:
     """The resource by ``OTEL_SERVICE_NAME`` and ``OTEL_RESOURCE_ATTRIBUTES``. No process detector: a command line may hold secrets.
 
     An instance of its own for each process, unless one is given: counters of two processes under one name would be one broken series.
+    A forked child has one of its own in any case: SDKs from 1.44 on see to it, for older ones :class:`Forked` does.
     """
     # Newer SDKs add one by themselves, which then takes the place of this one.
     own = Resource({semconv.SERVICE_INSTANCE_ID: str(uuid.uuid4())})
     return own.merge(Resource.create()).merge(OTELResourceDetector().detect())
 
 
+class Forked:
+    """Gives a forked child an instance of its own, where the SDK lets it export under its parent's resource."""
+
+    def __init__(self, made: Resource) -> None:
+        self._made = made
+        self._of = {os.getpid(): made}
+
+    def __call__(self, resource: Resource) -> Resource:
+        """The resource to export in the place of ``resource``; one for all signals of a process."""
+        if resource is not self._made:
+            return resource
+        process = os.getpid()
+        if (mine := self._of.get(process)) is None:
+            fresh = self._made.merge(Resource({semconv.SERVICE_INSTANCE_ID: str(uuid.uuid4())}))
+            mine = self._of.setdefault(process, fresh)  # exporters of other signals may have come here at the same time
+        return mine
+
+
 def exporter(signal: str, settings: Settings) -> Any:
-    """The exporter that the environment asks for, or ``None``."""
+    """The exporter that the environment asks for, or ``None``: when it asks for none, and when files for TLS cannot be read."""
     wanted = settings.exporters[signal]
     if wanted == "none":
         return None
     if wanted == "console":
         return CONSOLE[signal]()
+    if (why := settings.hindered.get(signal)) is not None:
+        guard.log.warning("%s are not exported: %s", signal, why)
+        return None
     module, name = OTLP[signal, settings.signal_protocols.get(signal, settings.protocol)]
-    return getattr(import_module(module), name)()
+    return getattr(import_module(module), name)(**_arguments(settings.stand_ins.get(signal, {})))
 
 
-def tracer_provider(settings: Settings, about: Resource) -> TracerProvider:
-    """A tracer provider with its exporter."""
-    made = TracerProvider(resource=about, shutdown_on_exit=False)
-    if (spans := exporter("traces", settings)) is not None:
-        made.add_span_processor(BatchSpanProcessor(GuardedSpanExporter(spans)))
-    return made
+def _arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+    if "compression" not in given:
+        return dict(given)
+    return {**given, "compression": getattr(import_module("grpc").Compression, GRPC_COMPRESSIONS[given["compression"]])}
 
 
-def meter_provider(settings: Settings, about: Resource) -> MeterProvider:
-    """A meter provider with its exporter."""
-    metrics = exporter("metrics", settings)
-    readers = [] if metrics is None else [PeriodicExportingMetricReader(GuardedMetricExporter(metrics))]
-    return MeterProvider(readers, resource=about, shutdown_on_exit=False)
+class Pipeline:
+    """How our own providers are made: what they are about, and what becomes of their exports."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._about = resource()
+        self._forked = Forked(self._about)
+        self.deliveries: list[Delivery] = []
+
+    def _watched(self, *, sums: bool = False) -> dict[str, Any]:
+        self.deliveries.append(Delivery(sums=sums))
+        return {"told": self.deliveries[-1].told, "about": self._forked}
+
+    def tracer(self) -> TracerProvider:
+        """A tracer provider with its exporter."""
+        made = TracerProvider(resource=self._about, shutdown_on_exit=False)
+        if (spans := exporter("traces", self._settings)) is not None:
+            made.add_span_processor(BatchSpanProcessor(GuardedSpanExporter(spans, **self._watched())))
+        return made
+
+    def meter(self) -> MeterProvider:
+        """A meter provider with its exporter."""
+        metrics = exporter("metrics", self._settings)
+        readers = [] if metrics is None else [self._reader(metrics)]
+        return MeterProvider(readers, resource=self._about, shutdown_on_exit=False, exemplar_filter=_exemplars(self._settings))
+
+    def _reader(self, metrics: Any) -> PeriodicExportingMetricReader:
+        delta = AggregationTemporality.DELTA in (metrics._preferred_temporality or {}).values()  # noqa: SLF001 - no public reader exists
+        return PeriodicExportingMetricReader(GuardedMetricExporter(metrics, **self._watched(sums=not delta)))
+
+    def logger(self) -> LoggerProvider:
+        """A logger provider with its exporter."""
+        made = LoggerProvider(resource=self._about, shutdown_on_exit=False)
+        if (logs := exporter("logs", self._settings)) is not None:
+            made.add_log_record_processor(BatchLogRecordProcessor(GuardedLogExporter(logs, **self._watched())))
+        return made
 
 
-def logger_provider(settings: Settings, about: Resource) -> LoggerProvider:
-    """A logger provider with its exporter."""
-    made = LoggerProvider(resource=about, shutdown_on_exit=False)
-    if (logs := exporter("logs", settings)) is not None:
-        made.add_log_record_processor(BatchLogRecordProcessor(GuardedLogExporter(logs)))
-    return made
+def _exemplars(settings: Settings) -> ExemplarFilter | None:
+    """The default where the variable is set and empty, which the SDK would refuse; else ``None``, and the SDK reads the variable."""
+    return TraceBasedExemplarFilter() if settings.stand_ins.get("exemplars") else None
 
 
 def providers(settings: Settings, *, tracer: bool = True, meter: bool = True, logger: bool = True) -> Owned:
     """Providers for the signals that the host has none for, with exporters by the environment."""
-    about = resource()
+    made = Pipeline(settings)
+    asked = {"traces": tracer, "metrics": meter, "logs": logger}
     owned = Owned(
-        tracer_provider(settings, about) if tracer else None,
-        meter_provider(settings, about) if meter else None,
-        logger_provider(settings, about) if logger else None,
+        made.tracer() if tracer else None,
+        made.meter() if meter else None,
+        made.logger() if logger else None,
+        made.deliveries,
+        any(asked[signal] for signal in settings.hindered),
     )
     # Our own time limit stands in for the SDK's exit handlers, which wait for a dead collector for longer than a person would.
     atexit.register(owned.shutdown, settings.exit_timeout)

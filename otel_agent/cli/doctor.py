@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from otel_agent.instrument import setup
 from otel_agent.instrument.runtime import package_version
-from otel_agent.settings import Settings, endpoints, from_env, leaking
+from otel_agent.settings import Settings, endpoints, from_env, leaking, over_tls
 
 OTHERS: Final = (
     "opentelemetry-instrumentation-", "openinference-instrumentation-", "traceloop-sdk", "langfuse", "logfire", "openlit",
@@ -43,7 +43,8 @@ def examine() -> dict[str, Any]:
         __import__(name)
     report = setup.status()
     setup.uninstrument()
-    ways = {signal: reach(signal, settings, url) for signal, url in endpoints().items()}
+    secure = over_tls()
+    ways = {signal: reach(signal, settings, url, secure[signal]) for signal, url in endpoints().items()}
     leaks = leaking()
     return {
         "version": package_version(),
@@ -55,7 +56,7 @@ def examine() -> dict[str, Any]:
         "digests": digest_state(settings),
         "leaks": leaks,
         "other_emitters": others(),
-        "problems": problems(asdict(report), ways, leaks),
+        "problems": problems(asdict(report), ways, leaks) + unexported(settings),
     }
 
 
@@ -71,17 +72,28 @@ def digest_state(settings: Settings) -> str:
     return "keyed" if settings.digest_key is not None else "ephemeral"
 
 
-def reach(signal: str, settings: Settings, url: str) -> dict[str, Any]:
-    """Where a signal goes and whether something listens there."""
+def unexported(settings: Settings) -> list[str]:
+    """Signals that cannot be exported, and why, those with the same reason together."""
+    reasons = dict.fromkeys(settings.hindered.values())
+    return [
+        f"{', '.join(signal for signal, given in settings.hindered.items() if given == why)} are not exported: {why}" for why in reasons
+    ]
+
+
+def reach(signal: str, settings: Settings, url: str, secure: bool) -> dict[str, Any]:
+    """Where a signal goes and whether something listens there. ``secure``: over TLS, also where the address has no scheme."""
     kind = settings.exporters[signal]
     if kind != "otlp":
         return {"exporter": kind}
     parts = urlsplit(url if "//" in url else f"//{url}")
-    host, port = parts.hostname or "localhost", parts.port or (443 if parts.scheme == "https" else 80)
+    scheme = "https" if secure else "http"
+    # An address without a port is port 443 to gRPC, encrypted or not.
+    default = 443 if secure or settings.signal_protocols[signal] == "grpc" else 80
+    host, port = parts.hostname or "localhost", parts.port or default
     return {
         "exporter": kind,
         "protocol": settings.signal_protocols[signal],
-        "to": f"{parts.scheme or 'http'}://{host}:{port}",
+        "to": f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}",
         "listening": listens(host, port),
     }
 

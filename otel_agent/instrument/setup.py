@@ -10,8 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 import wrapt
-from opentelemetry import metrics, trace
-from opentelemetry._logs import LoggerProvider, get_logger_provider
+from opentelemetry._logs import LoggerProvider
 from opentelemetry.metrics import MeterProvider
 from opentelemetry.trace import TracerProvider
 
@@ -31,7 +30,8 @@ class Report:
 
     ``active``: SDK → version, calls are observed. ``waiting``: SDK → version, installed but not imported yet; observed from its import
     on. ``absent``: not installed. ``failed``: SDK → type of the failure. ``missing``: places that this version lacks. ``sink``: ``host``
-    when records go to providers that the host or the caller set, ``own`` when to exporters set up here, ``off`` when the SDK is disabled.
+    when records go to providers that the host or the caller set, ``own`` when to exporters set up here, ``off`` when the SDK is disabled
+    and after :func:`shutdown`.
     """
 
     active: dict[str, str] = field(default_factory=dict)
@@ -53,6 +53,7 @@ _hooked: Final[set[str]] = set()
 _failed: Final[dict[str, str]] = {}
 _missing: Final[dict[str, tuple[str, ...]]] = {}
 _owned: Any = None
+_used: Providers | None = None
 
 
 def instrument(
@@ -66,12 +67,13 @@ def instrument(
     """Observe every client of the supported SDKs, existing and future ones. Calling it again changes nothing but the providers.
 
     Providers: those given; else the host's global ones; else, per signal, providers of our own with exporters by the standard
-    ``OTEL_*`` variables. No global provider is ever set. ``sdks``: names out of ``anthropic`` and ``openai``, by default both.
-    ``settings``: by default from the environment.
+    ``OTEL_*`` variables; new ones after :func:`shutdown`. No global provider is ever set. ``sdks``: names out of ``anthropic`` and
+    ``openai``, by default both. ``settings``: by default from the environment.
 
     Raises :class:`otel_agent.settings.SettingsError` for an unusable setting and ``ValueError`` for an unknown SDK name: at start-up,
     where a person sees it. Nothing raises afterwards. When no supported SDK is installed, a warning is logged and ``covered`` is false.
     """
+    global _used
     names = tuple(SDKS) if sdks is None else tuple(sdks)
     if unknown := [name for name in names if name not in SDKS]:
         raise ValueError(f"no instrumentation for {len(unknown)} of the sdks named; known: {', '.join(SDKS)}")
@@ -79,11 +81,14 @@ def instrument(
     given = (tracer_provider or _real(host.tracer), meter_provider or _real(host.meter), logger_provider or _real(host.logger))
     settings = from_env(exporting=not all(given)) if settings is None else settings
     with _lock:
-        providers, sink = _providers(host, *given, settings)
-        runtime.install(runtime.make(providers, settings))
+        before = _owned
+        _used, sink = _providers(host, *given, settings)
+        runtime.install(runtime.make(_used, settings))
         for name in names:
             _want(name)
         report = _report(names, sink)
+    if before is not None and before is not _owned:
+        before.shutdown(settings.exit_timeout)
     if not report.covered:
         guard.log.warning("nothing to observe: none of %s is installed", ", ".join(names))
     return report
@@ -91,7 +96,7 @@ def instrument(
 
 def uninstrument(sdks: Iterable[str] | None = None) -> None:
     """Stop observing: the SDKs' own functions are back, by identity. Providers set up here are flushed and stopped."""
-    global _owned
+    global _owned, _used
     with _lock:
         for name in tuple(SDKS) if sdks is None else tuple(sdks):
             _wanted.discard(name)
@@ -100,7 +105,7 @@ def uninstrument(sdks: Iterable[str] | None = None) -> None:
         if _wanted:
             return
         runtime.install(None)
-        owned, _owned = _owned, None
+        owned, _owned, _used = _owned, None, None
     if owned is not None:
         owned.shutdown(Settings().exit_timeout)
 
@@ -108,34 +113,58 @@ def uninstrument(sdks: Iterable[str] | None = None) -> None:
 def flush(timeout: float = 5.0) -> bool:
     """Send spans, metrics and log records that wait; for functions that are frozen after they return.
 
-    ``timeout``: seconds for all three together. ``False`` when it was not enough. Providers of the host's are flushed too, as far as
-    they can be.
+    ``timeout``: seconds for all three together. ``True``: everything that was exported since the last flush was taken. ``False``: the
+    time was not enough, an exporter gave up on something (a refused connection, an error for an answer), or observation is shut down.
+
+    What the OpenTelemetry SDK does not say, this cannot say either: records that a full queue (``OTEL_BSP_MAX_QUEUE_SIZE``) dropped before
+    they were exported, and those that a collector took and rejected in part. Providers of the host's are flushed too, as far as they can
+    be; what becomes of their exports is not known here, so there ``True`` means no more than that they were done in time.
     """
-    from otel_agent.sdk import within
+    from otel_agent.sdk import flushed
 
     collected.settle()
-    if _owned is not None:
-        return bool(_owned.flush(timeout))
-    made = (trace.get_tracer_provider(), metrics.get_meter_provider(), get_logger_provider())
-    return within(timeout, *(task for provider in made if (task := getattr(provider, "force_flush", None)) is not None))
+    host = [_followed(provider, now) for provider, now in zip(_each(_used), _each(runtime.global_providers()), strict=True)]
+    if _owned is None:
+        return flushed(timeout, *host)
+    ours = _each(_owned)
+    return bool(_owned.flush(timeout, *(provider for provider in host if not any(provider is each for each in ours))))
+
+
+def _each(holder: Any) -> tuple[Any, Any, Any]:
+    return (None, None, None) if holder is None else (holder.tracer, holder.meter, holder.logger)
+
+
+def _followed(used: Any, now: Any) -> Any:
+    """The provider that records go to: the API's placeholder follows the host's global one."""
+    return now if used is None else _real(used) or now
 
 
 def shutdown(timeout: float = 5.0) -> bool:
-    """Flush and stop the providers set up here; those of the host are the host's. Safe to call twice, and from an ASGI lifespan."""
+    """Flush and stop the providers set up here; those of the host are the host's. Safe to call twice, and from an ASGI lifespan.
+
+    ``False`` as for :func:`flush`. What is recorded afterwards goes nowhere, until :func:`instrument` is called again.
+    """
     return True if _owned is None else bool(_owned.shutdown(timeout))
 
 
 def _providers(host: Providers, tracer: Any, meter: Any, logger: Any, settings: Settings) -> tuple[Providers, str]:
-    global _owned  # noqa: PLW0603 - one set of providers for the process
     if settings.sdk_disabled or (tracer and meter and logger):
         return Providers(tracer or host.tracer, meter or host.meter, logger or host.logger), "off" if settings.sdk_disabled else "host"
-    if _owned is None:
-        from otel_agent import sdk
-
-        _owned = sdk.providers(settings, tracer=not tracer, meter=not meter, logger=not logger)
+    owned = _own(settings, tracer=not tracer, meter=not meter, logger=not logger)
     return Providers(
-        tracer or _owned.tracer or host.tracer, meter or _owned.meter or host.meter, logger or _owned.logger or host.logger
+        tracer or owned.tracer or host.tracer, meter or owned.meter or host.meter, logger or owned.logger or host.logger
     ), "own"
+
+
+def _own(settings: Settings, **asked: bool) -> Any:
+    """Our providers for the signals asked for: those that are there, or new ones where those are shut down or lack a signal."""
+    global _owned  # noqa: PLW0603 - one set of providers for the process
+    if _owned is not None and _owned.serves(**asked):
+        return _owned
+    from otel_agent import sdk
+
+    _owned = sdk.providers(settings, **asked)
+    return _owned
 
 
 def _real(provider: Any) -> Any:
@@ -186,7 +215,7 @@ def _report(names: tuple[str, ...], sink: str) -> Report:
 
 def status() -> Report:
     """What is observed now."""
-    return _report(tuple(SDKS), "own" if _owned is not None else "host")
+    return _report(tuple(SDKS), "host" if _owned is None else "own" if _owned.open else "off")
 
 
 def _version(name: str) -> str | None:
