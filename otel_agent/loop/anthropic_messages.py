@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from otel_agent.loop.streaming import Streaming
 from otel_agent.loop.turns import Call, Declared, Result, Turn
 
 
-class AnthropicMessages:
-    """``client``: an ``anthropic.Anthropic`` or ``AsyncAnthropic``. ``options``: of ``messages.create``, such as model."""
+def _final(event: Any) -> Any:
+    """The message, which the SDK puts into the last event."""
+    return getattr(event, "message", None) if getattr(event, "type", None) == "message_stop" else None
 
-    def __init__(self, client: Any, **options: Any) -> None:
-        self._create = client.messages.create
+
+class AnthropicMessages:
+    """``client``: an ``anthropic.Anthropic`` or ``AsyncAnthropic``. ``options``: of ``messages.create``, such as model.
+
+    ``stream``: ask for streams, as long turns need; ``on_event`` is shown each event of the SDK's ``messages.stream``.
+    """
+
+    def __init__(self, client: Any, *, stream: bool = False, on_event: Callable[[Any], object] | None = None, **options: Any) -> None:
+        self._messages = client.messages
+        self._streaming = Streaming(_final, on_event) if stream else None
         self._options = options
 
     def opening(self, task: str) -> list[Any]:
@@ -22,7 +32,8 @@ class AnthropicMessages:
     def send(self, transcript: list[Any], tools: Sequence[Declared]) -> Any:
         """One request."""
         offered = [{"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools]
-        return self._create(messages=transcript, tools=offered, **self._options)
+        request = {"messages": transcript, "tools": offered, **self._options}
+        return self._messages.create(**request) if self._streaming is None else self._streaming.reply(self._messages.stream(**request))
 
     def read(self, reply: Any) -> Turn:
         """The content blocks go back as the objects that came."""

@@ -128,8 +128,8 @@ class Course:
         """A turn has come."""
         self.outcome.take(turn)
         self._seats = [Seat(call, self._box.max_chars) for call in turn.calls]
-        if turn.cut_off:  # its calls may be half of what was meant, so none is run
-            self._stop("token_limit")
+        if turn.cut_off or turn.failed:  # its calls may be half of what was meant, so none is run
+            self._stop("token_limit" if turn.cut_off else "error")
         elif turn.calls:
             self.outcome.tool_calls += len(turn.calls)
             self._batches = self._batched(self._seats)

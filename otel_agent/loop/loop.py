@@ -50,6 +50,8 @@ class Agent:
     def _send(self, course: Course, *, waits: bool) -> Any:
         reply = self._model.send(course.outcome.transcript, self._tools.declared)
         if inspect.isawaitable(reply) is not waits:
+            if inspect.iscoroutine(reply):
+                reply.close()
             raise TypeError("Loop takes a synchronous client, AsyncLoop an asynchronous one")
         return reply
 

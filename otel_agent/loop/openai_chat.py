@@ -10,9 +10,15 @@ from otel_agent.loop.turns import Call, Declared, Result, Turn
 
 
 class OpenAIChat:
-    """``client``: an ``openai.OpenAI`` or ``AsyncOpenAI``. ``options``: of ``chat.completions.create``, such as model."""
+    """``client``: an ``openai.OpenAI`` or ``AsyncOpenAI``. ``options``: of ``chat.completions.create``, such as model.
+
+    It does not stream: what the SDK accumulates from chunks is not the message as a server takes it back (its tool calls keep ``index``
+    and ``parsed_arguments``), and the oldest supported SDK has no such helper.
+    """
 
     def __init__(self, client: Any, **options: Any) -> None:
+        if options.get("stream"):
+            raise TypeError("the loop does not stream chat completions")
         self._create = client.chat.completions.create
         self._options = options
 

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from otel_agent.instrument.tools import mapping_of
+from otel_agent.loop.streaming import Streaming
 from otel_agent.loop.turns import Call, Declared, Result, Turn
+
+LAST_EVENTS: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
+
+
+def _final(event: Any) -> Any:
+    """The response, whole or cut off, as it came.
+
+    Not by the SDK's ``responses.stream``: its items hold ``parsed_arguments``, which older SDKs send back and the provider rejects.
+    """
+    return getattr(event, "response", None) if getattr(event, "type", None) in LAST_EVENTS else None
 
 
 class OpenAIResponses:
-    """``client``: an ``openai.OpenAI`` or ``AsyncOpenAI``. ``options``: of ``responses.create``, such as model."""
+    """``client``: an ``openai.OpenAI`` or ``AsyncOpenAI``. ``options``: of ``responses.create``, such as model.
 
-    def __init__(self, client: Any, **options: Any) -> None:
+    ``stream``: ask for streams; ``on_event`` is shown each event.
+    """
+
+    def __init__(self, client: Any, *, stream: bool = False, on_event: Callable[[Any], object] | None = None, **options: Any) -> None:
         self._create = client.responses.create
+        self._streaming = Streaming(_final, on_event) if stream else None
         self._options = {"store": False, "include": ["reasoning.encrypted_content"], **options}
 
     def opening(self, task: str) -> list[Any]:
@@ -32,7 +47,8 @@ class OpenAIResponses:
             }
             for tool in tools
         ]
-        return self._create(input=transcript, tools=offered, **self._options)
+        request = {"input": transcript, "tools": offered, **self._options}
+        return self._create(**request) if self._streaming is None else self._streaming.reply(self._create(stream=True, **request))
 
     def read(self, reply: Any) -> Turn:
         """All output items go back as the objects that came, sealed reasoning before its call."""
@@ -46,6 +62,7 @@ class OpenAIResponses:
             input_tokens=usage.input_tokens if usage else 0,
             output_tokens=usage.output_tokens if usage else 0,
             cut_off=getattr(reply.incomplete_details, "reason", None) == "max_output_tokens",
+            failed=reply.status in {"failed", "cancelled"},
         )
 
     def answers(self, results: Sequence[Result]) -> list[Any]:

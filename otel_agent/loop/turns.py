@@ -38,8 +38,8 @@ class Result:
 class Turn:
     """One turn of the model. ``items`` go into the transcript exactly as they are, reasoning included.
 
-    ``cut_off``: a limit ended it, so its calls may be incomplete. ``paused``: the provider wants the transcript back as
-    it is. The ``repr`` of these classes shows nothing that a model or a tool said.
+    ``cut_off``: a limit ended it, so its calls may be incomplete. ``failed``: the provider gave it up. ``paused``: the
+    provider wants the transcript back as it is. The ``repr`` of these classes shows nothing that a model or a tool said.
     """
 
     items: Sequence[Any] = field(repr=False)
@@ -48,6 +48,7 @@ class Turn:
     input_tokens: int = 0
     output_tokens: int = 0
     cut_off: bool = False
+    failed: bool = False
     paused: bool = False
 
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import anthropic
@@ -20,27 +21,23 @@ MODEL: Final = "the-model"
 OPTIONS: Final[dict[str, Any]] = {"api_key": "none", "max_retries": 0}
 
 
-def _messages(standin: Standin, waits: bool) -> ModelAdapter:
-    make = anthropic.AsyncAnthropic if waits else anthropic.Anthropic
-    thinking = {"type": "enabled", "budget_tokens": 1024}
-    return AnthropicMessages(make(base_url=standin.anthropic_url, **OPTIONS), model=MODEL, max_tokens=2048, thinking=thinking)
+ADAPTERS: Final[dict[str, Callable[..., ModelAdapter]]] = {
+    "messages": partial(AnthropicMessages, max_tokens=2048, thinking={"type": "enabled", "budget_tokens": 1024}),
+    "chat": OpenAIChat,
+    "responses": OpenAIResponses,
+}
 
 
-def _openai(standin: Standin, waits: bool) -> Any:
+def client_of(api: str, standin: Standin, waits: bool) -> Any:
+    """An SDK's client, to be closed."""
+    if api == "messages":
+        return (anthropic.AsyncAnthropic if waits else anthropic.Anthropic)(base_url=standin.anthropic_url, **OPTIONS)
     return (openai.AsyncOpenAI if waits else openai.OpenAI)(base_url=standin.openai_url, **OPTIONS)
 
 
-def _chat(standin: Standin, waits: bool) -> ModelAdapter:
-    return OpenAIChat(_openai(standin, waits), model=MODEL)
-
-
-def _responses(standin: Standin, waits: bool) -> ModelAdapter:
-    return OpenAIResponses(_openai(standin, waits), model=MODEL)
-
-
-ADAPTERS: Final[dict[str, Callable[[Standin, bool], ModelAdapter]]] = {
-    "messages": _messages, "chat": _chat, "responses": _responses,
-}  # fmt: skip
+def adapter(api: str, client: Any, **options: Any) -> ModelAdapter:
+    """The model of the scripts on an interface."""
+    return ADAPTERS[api](client, model=MODEL, **options)
 
 
 @dataclass(frozen=True)
@@ -49,23 +46,28 @@ class Way:
 
     api: str
     waits: bool = False
+    stream: bool = False
 
     def __str__(self) -> str:
-        return f"{self.api}-async" if self.waits else self.api
+        return "-".join([self.api, *["async"] * self.waits, *["stream"] * self.stream])
 
     def run(self, standin: Standin, tools: Toolbox, history: list[Any] | None = None, **options: Any) -> Outcome:
         """One run of the loop."""
+        asked = {"stream": True, "on_event": options.pop("on_event", None)} if self.stream else {}
         if not self.waits:
-            return Loop(ADAPTERS[self.api](standin, False), tools, **options).run("Do it.", history)
+            with client_of(self.api, standin, False) as client:
+                return Loop(adapter(self.api, client, **asked), tools, **options).run("Do it.", history)
         waiting = replace(tools, tools=[replace(item, function=coroutine_of(item.function)) for item in tools.tools])
 
         async def main() -> Outcome:
-            return await AsyncLoop(ADAPTERS[self.api](standin, True), waiting, **options).run("Do it.", history)
+            async with client_of(self.api, standin, True) as client:
+                return await AsyncLoop(adapter(self.api, client, **asked), waiting, **options).run("Do it.", history)
 
         return asyncio.run(main())
 
 
 WAYS: Final = [Way(api, waits) for api in ADAPTERS for waits in (False, True)]
+STREAMS: Final = [Way(api, waits, stream=True) for api in ("messages", "responses") for waits in (False, True)]
 
 
 def coroutine_of(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from talking import ADAPTERS, DONE, calling, scripted, unanswered
+from talking import ADAPTERS, DONE, adapter, calling, client_of, scripted, unanswered
 
 from otel_agent.instrument.state import current_run
 from otel_agent.loop import AsyncLoop, Loop, Tool, Toolbox
@@ -41,7 +41,7 @@ async def test_a_cancelled_run_leaves_a_history_that_can_be_gone_on_with(api: st
     calls = [ToolUse("hang", {"order": "A"}, id="call_hang"), ToolUse("find", {"order": "A"}, id="call_find")]
     history: list[Any] = []
     with scripted([calling(*calls), DONE]) as (standin, telemetry):
-        loop = AsyncLoop(ADAPTERS[api](standin, True), tools)
+        loop = AsyncLoop(adapter(api, client_of(api, standin, True)), tools)
         task = asyncio.create_task(loop.run("Do it.", history))
         await asyncio.wait_for(begun.wait(), 10)
         await asyncio.sleep(0)
@@ -62,7 +62,7 @@ async def test_a_run_cancelled_while_the_model_works_has_no_half_turn(api: str) 
     """What did not come is not in the history."""
     history: list[Any] = []
     with scripted([SlowReply(DONE, before=30), DONE]) as (standin, telemetry):
-        loop = AsyncLoop(ADAPTERS[api](standin, True), Toolbox([]))
+        loop = AsyncLoop(adapter(api, client_of(api, standin, True)), Toolbox([]))
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(loop.run("Do it.", history), 0.3)
         assert len(history) == 1
@@ -99,7 +99,7 @@ async def test_plain_functions_run_in_threads_with_their_run(api: str) -> None:
     steps = [calling(ToolUse("plain", {"order": "A"}), ToolUse("waiting", {"order": "B"})), DONE]
     with scripted(steps) as (standin, telemetry):
         ticking = asyncio.create_task(tick())
-        assert (await AsyncLoop(ADAPTERS[api](standin, True), tools).run("Do it.")).answer == "Done."
+        assert (await AsyncLoop(adapter(api, client_of(api, standin, True)), tools).run("Do it.")).answer == "Done."
         ticking.cancel()
         assert ticks >= 5
         assert [tool["otel_agent.tool.outcome"] for tool in telemetry.tools] == ["ok", "ok"]
@@ -110,7 +110,7 @@ async def test_a_plain_function_may_return_a_coroutine(api: str) -> None:
     """It is awaited, and the execution lasts as long as it does."""
     tools = Toolbox([reading("find", lambda order: answered(order))])  # noqa: PLW0108 - not a coroutine function itself
     with scripted([calling(ToolUse("find", {"order": "A"})), DONE]) as (standin, telemetry):
-        await AsyncLoop(ADAPTERS[api](standin, True), tools).run("Do it.")
+        await AsyncLoop(adapter(api, client_of(api, standin, True)), tools).run("Do it.")
         assert "order A was sent" in str(standin.requests[1].tool_results)
         assert [tool["otel_agent.tool.outcome"] for tool in telemetry.tools] == ["ok"]
 
@@ -126,7 +126,7 @@ async def test_a_tool_that_was_cancelled_by_itself_does_not_end_the_run(api: str
 
     tools = Toolbox([Tool("gone", gone, parameters=ORDER, effect="write")])
     with scripted([calling(ToolUse("gone", {"order": "A"})), DONE]) as (standin, telemetry):
-        assert (await AsyncLoop(ADAPTERS[api](standin, True), tools).run("Do it.")).answer == "Done."
+        assert (await AsyncLoop(adapter(api, client_of(api, standin, True)), tools).run("Do it.")).answer == "Done."
         assert "was interrupted" in str(standin.requests[1].tool_results)
         assert telemetry.runs[0]["otel_agent.run.end_reason"] == "answered"
 
@@ -145,7 +145,7 @@ async def test_no_more_calls_at_once_than_workers(api: str) -> None:
 
     steps = [calling(*(ToolUse("count", {"order": str(number)}) for number in range(7))), DONE]
     with scripted(steps) as (standin, _):
-        await AsyncLoop(ADAPTERS[api](standin, True), Toolbox([reading("count", count)], workers=3)).run("Do it.")
+        await AsyncLoop(adapter(api, client_of(api, standin, True)), Toolbox([reading("count", count)], workers=3)).run("Do it.")
         assert most == 3
 
 
@@ -162,7 +162,7 @@ async def test_runs_side_by_side_keep_apart(api: str) -> None:
         return f"{order} in {current_run().run_id}"
 
     with scripted(answer) as (standin, telemetry):
-        loop = AsyncLoop(ADAPTERS[api](standin, True), Toolbox([reading("find", find)]))
+        loop = AsyncLoop(adapter(api, client_of(api, standin, True)), Toolbox([reading("find", find)]))
         outcomes = await asyncio.gather(*(loop.run(f"order-{number}") for number in range(4)))
         assert [outcome.answer.split(" in ")[0] for outcome in outcomes] == [f"order-{number}" for number in range(4)]
         ids = {outcome.answer.split(" in ")[1] for outcome in outcomes}
@@ -174,12 +174,12 @@ async def test_a_client_of_the_other_kind_is_refused(api: str) -> None:
     """At the first request, before anything is lost in it."""
     with scripted([DONE, DONE]) as (standin, _):
         with pytest.raises(TypeError, match="AsyncLoop an asynchronous one"):
-            await AsyncLoop(ADAPTERS[api](standin, False), Toolbox([])).run("Do it.")
+            await AsyncLoop(adapter(api, client_of(api, standin, False)), Toolbox([])).run("Do it.")
         with pytest.raises(TypeError, match="Loop takes a synchronous client"):
-            Loop(ADAPTERS[api](standin, True), Toolbox([])).run("Do it.")
+            Loop(adapter(api, client_of(api, standin, True)), Toolbox([])).run("Do it.")
 
 
 def test_a_coroutine_function_needs_the_asynchronous_loop(api: str) -> None:
     """Said where the loop is made."""
     with scripted([]) as (standin, _), pytest.raises(TypeError, match="AsyncLoop"):
-        Loop(ADAPTERS[api](standin, False), Toolbox([reading("find", answered)]))
+        Loop(adapter(api, client_of(api, standin, False)), Toolbox([reading("find", answered)]))

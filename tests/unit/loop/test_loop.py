@@ -268,6 +268,16 @@ def test_a_result_that_is_no_text_is_an_observation(way: Way) -> None:
         assert "The tool failed with ValueError." in str(standin.requests[1].tool_results)
 
 
+def test_a_turn_that_the_provider_gave_up_is_no_answer(way: Way) -> None:
+    """Responses says so with status 200."""
+    if way.api != "responses":
+        pytest.skip("elsewhere a failure is an error")
+    failed = Reply([Text("Half of"), ToolUse("refund", {"order": "A"})], stop="failed")
+    with played(way, [failed], [Tool("refund", refuse, parameters=ORDER, effect="write")]) as run:
+        assert (run.outcome.reason, run.outcome.partial) == ("error", True)
+        assert run.telemetry.runs[0]["otel_agent.run.end_reason"] == "error"
+
+
 def test_an_error_of_the_provider_is_raised_and_recorded(way: Way) -> None:
     """The model's client knows more about it than a loop does."""
     with pytest.raises(Exception, match="500") as caught, played(way, [Failure(500)], [FIND]):
