@@ -173,6 +173,12 @@ def local_token(env: Mapping[str, str] | None = None) -> str | None:
     return env.get("OTEL_AGENT_LOCAL_TOKEN") or None
 
 
+def local_keep_days(env: Mapping[str, str] | None = None) -> int | None:
+    """Days for which ``otel-agent local`` keeps records; ``None``, the default, for ever."""
+    env = os.environ if env is None else env
+    return whole(env, "OTEL_AGENT_LOCAL_KEEP_DAYS", 0, 1, 36_500) or None
+
+
 def endpoints(env: Mapping[str, str] | None = None) -> dict[str, str]:
     """OTLP endpoint per signal by the standard variables, the SDK's default where none is set. May hold credentials: not for display."""
     env = os.environ if env is None else env

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from otel_agent.cli import demo, digests, doctor, economics, launch, local, runs, verify
+from otel_agent.cli import demo, digests, doctor, economics, launch, local, prune, runs, verify
 from otel_agent.cli.extras import MissingExtra
 from otel_agent.instrument.runtime import package_version
 from otel_agent.settings import SettingsError
 
-VERBS: Final = (demo, launch, local, runs, economics, doctor, verify, digests)
+VERBS: Final = (demo, launch, local, runs, prune, economics, doctor, verify, digests)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -43,6 +43,10 @@ def recorded(arguments: Any) -> Any:
     from otel_agent.local.store import StoreError
 
     try:
-        return reader.show(store_path(arguments), arguments.run)
+        path = store_path(arguments)
+        found = reader.show(path, arguments.run)
+        if found is None and reader.which(path, arguments.run):
+            raise Unreadable(reader.why_none(path, arguments.run))
     except StoreError as error:
         raise Unreadable(str(error)) from None
+    return found

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from otel_agent.cli import numbers
 from otel_agent.cli.extras import need
-from otel_agent.settings import data_home, local_token
+from otel_agent.settings import data_home, local_keep_days, local_token
 
 
 def add(parsers: Any) -> None:
@@ -21,8 +22,14 @@ def add(parsers: Any) -> None:
     )
     verb.add_argument("--store", type=Path, help="the file (default: in the user's data folder)")
     verb.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    verb.add_argument("--grpc-port", type=int, default=4317, help="default: %(default)s; 0 takes a free one")
-    verb.add_argument("--http-port", type=int, default=4318, help="default: %(default)s; 0 takes a free one")
+    verb.add_argument("--grpc-port", type=numbers.port, default=4317, help="default: %(default)s; 0 takes a free one")
+    verb.add_argument("--http-port", type=numbers.port, default=4318, help="default: %(default)s; 0 takes a free one")
+    verb.add_argument(
+        "--keep",
+        type=numbers.days,
+        metavar="DAYS",
+        help="remove records that were received longer ago (default: OTEL_AGENT_LOCAL_KEEP_DAYS, else all are kept)",
+    )
     verb.set_defaults(act=act)
 
 
@@ -31,7 +38,7 @@ def act(arguments: argparse.Namespace) -> int:
     need("local")
     from otel_agent.local.over_grpc import CannotListen
     from otel_agent.local.server import serve
-    from otel_agent.local.settings import LocalSettings, UnsafeBinding, default_path
+    from otel_agent.local.settings import LocalSettings, UnsafeBinding, WrongPort, default_path
     from otel_agent.local.store import StoreError
 
     try:
@@ -41,9 +48,10 @@ def act(arguments: argparse.Namespace) -> int:
             grpc_port=arguments.grpc_port,
             http_port=arguments.http_port,
             token=local_token(),
+            keep_days=arguments.keep or local_keep_days(),
         )
         serve(settings)
-    except (CannotListen, StoreError, UnsafeBinding) as error:
+    except (CannotListen, StoreError, UnsafeBinding, WrongPort) as error:
         print(f"otel-agent local: {error}", file=sys.stderr)
         return 2
     return 0

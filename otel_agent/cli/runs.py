@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from otel_agent.cli import numbers
 from otel_agent.cli.extras import need
 from otel_agent.settings import data_home
 
@@ -15,7 +16,7 @@ from otel_agent.settings import data_home
 def add(parsers: Any) -> None:
     """Mount both verbs."""
     listing = parsers.add_parser("runs", help="list recorded runs, marked where something went wrong")
-    listing.add_argument("--limit", type=int, default=50, help="how many, newest first (default: %(default)s)")
+    listing.add_argument("--limit", type=numbers.count, default=50, help="how many, newest first (default: %(default)s)")
     listing.add_argument("--agent", help="only runs of this agent")
     listing.set_defaults(act=list_runs)
     one = parsers.add_parser("show", help="one run as a tree of turns and tools")
@@ -54,11 +55,13 @@ def show_run(arguments: argparse.Namespace) -> int:
     from otel_agent.local.store import StoreError
 
     try:
-        found = reader.show(store_path(arguments), arguments.run)
+        path = store_path(arguments)
+        found = reader.show(path, arguments.run)
+        why = "" if found is not None else reader.why_none(path, arguments.run)
     except StoreError as error:
         return _cannot(error)
     if found is None:
-        print("otel-agent show: no such run; otel-agent runs lists them", file=sys.stderr)
+        print(f"otel-agent show: {why}", file=sys.stderr)
         return 1
     _print(found, arguments.json, render.render_run)
     return 0

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from otel_agent.cli import numbers
 from otel_agent.cli.extras import need
 from otel_agent.settings import Settings, data_home, endpoints, from_env
 
@@ -33,9 +34,15 @@ def add(parsers: Any) -> None:
     verb.add_argument("--prometheus", action="append", default=[], metavar="URL", help="far end: Prometheus' query interface")
     verb.add_argument("--logs", action="append", default=[], metavar="URL", help="far end: VictoriaLogs")
     verb.add_argument("--file", type=Path, action="append", default=[], metavar="PATH", help="far end: a file or folder a collector writes")
-    verb.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="wait this long for arrivals (default: %(default)g)")
     verb.add_argument(
-        "--settle", type=float, default=3.0, metavar="SECONDS", help="all has arrived when nothing came for so long (default: %(default)g)"
+        "--timeout", type=numbers.seconds, default=60.0, metavar="SECONDS", help="wait this long for arrivals (default: %(default)g)"
+    )
+    verb.add_argument(
+        "--settle",
+        type=numbers.seconds,
+        default=3.0,
+        metavar="SECONDS",
+        help="all has arrived when nothing came for so long (default: %(default)g)",
     )
     verb.add_argument(
         "--with-foreign", action=argparse.BooleanOptionalAction, default=True, dest="foreign",

@@ -14,14 +14,18 @@ from starlette.routing import Route
 
 from otel_agent.local.intake import Intake, is_bearer
 from otel_agent.local.over_http import any_json
-from otel_agent.local.queries import DEFAULT_LIMIT, list_runs, show_run
+from otel_agent.local.queries import DEFAULT_LIMIT, list_runs, show_run, which_runs
+from otel_agent.local.retention import Pruned
 from otel_agent.local.sent_by import sent_by
 from otel_agent.local.store import Store
+from otel_agent.local.writer import WriteFailed
 
 RUNS: Final = "/api/runs"
 RUN: Final = "/api/run"
 STATS: Final = "/api/stats"
+WHICH: Final = "/api/which"
 SENT_BY: Final = "/api/sent-by"
+PRUNE: Final = "/api/prune"
 
 Ask = Callable[[duckdb.DuckDBPyConnection, Request], Any]
 
@@ -41,6 +45,10 @@ def _ask_runs(connection: duckdb.DuckDBPyConnection, request: Request) -> Any:
 
 def _ask_run(connection: duckdb.DuckDBPyConnection, request: Request) -> Any:
     return show_run(connection, request.query_params.get("id", ""))
+
+
+def _ask_which(connection: duckdb.DuckDBPyConnection, request: Request) -> Any:
+    return which_runs(connection, request.query_params.get("id", ""))
 
 
 def _ask_sent_by(connection: duckdb.DuckDBPyConnection, request: Request) -> Any:
@@ -65,8 +73,22 @@ def _guarded(token: str, respond: Callable[[Request], Response]) -> Callable[[Re
     return endpoint
 
 
-def api_routes(store: Store, intake: Intake, token: str) -> list[Route]:
-    """Runs, one run, all rows of one sender, and counts of the intake."""
+def _days(request: Request) -> int | None:
+    text = request.query_params.get("days", "")
+    return int(text) if text.isdecimal() and 0 < len(text) < 6 else None
+
+
+def api_routes(store: Store, intake: Intake, token: str, prune: Callable[[int], Pruned]) -> list[Route]:
+    """Runs, one run, all rows of one sender, and counts of the intake; and the one way to change what is there."""
+
+    def pruned(request: Request) -> Response:
+        days = _days(request)
+        if not days:
+            return _json({"error": "days: a whole number from 1 on"}, 400)
+        try:
+            return _json(prune(days).as_facts())
+        except WriteFailed:
+            return _json({"error": "not pruned"}, 500)
 
     def stats(_: Request) -> Response:
         return _json({"stored": dict(intake.stored), "removed": {place: n for place, n in intake.removed.items() if n}})
@@ -74,6 +96,8 @@ def api_routes(store: Store, intake: Intake, token: str) -> list[Route]:
     return [
         Route(RUNS, _guarded(token, lambda request: _answer(store, _ask_runs, request))),
         Route(RUN, _guarded(token, lambda request: _answer(store, _ask_run, request))),
+        Route(WHICH, _guarded(token, lambda request: _answer(store, _ask_which, request))),
+        Route(PRUNE, _guarded(token, pruned), methods=["POST"]),
         Route(SENT_BY, _guarded(token, lambda request: _answer(store, _ask_sent_by, request))),
         Route(STATS, _guarded(token, stats)),
     ]

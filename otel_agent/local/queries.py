@@ -7,7 +7,8 @@ the two cannot be told apart. Turns outside of any run are listed by trace.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -45,10 +46,29 @@ _IDS_FROM: Final = """
         SELECT run_id AS id FROM runs_started_sent UNION ALL SELECT run_id FROM runs_sent
         UNION ALL SELECT coalesce(run_id, trace_id) FROM turns_sent UNION ALL SELECT run_id FROM tools_sent)
     WHERE starts_with(id, ?) OR id = ? LIMIT 2"""
+_WHICH: Final = """
+    SELECT id, any_value(agent_name) AS agent_name, min(began) AS began FROM (
+        SELECT run_id AS id, agent_name, time_unix_nano AS began FROM runs_started_sent
+        UNION ALL SELECT run_id, agent_name, time_unix_nano FROM runs_sent
+        UNION ALL SELECT coalesce(run_id, trace_id), agent_name, time_unix_nano FROM turns_sent
+        UNION ALL SELECT run_id, agent_name, time_unix_nano FROM tools_sent)
+    WHERE starts_with(id, ?) GROUP BY id ORDER BY began DESC LIMIT ?"""
+FEW: Final = 10
+"""Runs that are named when the beginning of an id could be each of theirs."""
 SHORTEST: Final = 3
 """Characters of an id that are enough to look for it."""
 
 PARTS: Final = ("turns", "tools", "retrievals", "feedback", "steps")
+
+
+@contextmanager
+def _snapshot(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """All queries see the same rows: old ones may be removed in between."""
+    connection.begin()
+    try:
+        yield
+    finally:
+        connection.rollback()
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, statement: str, parameters: list[Any]) -> list[Facts]:
@@ -132,10 +152,11 @@ def _trace(trace_id: str, parts: Mapping[str, Mapping[str, list[Facts]]]) -> Fac
 def list_runs(connection: duckdb.DuckDBPyConnection, *, limit: int = DEFAULT_LIMIT, agent: str | None = None) -> Facts:
     """The latest runs, newest first, under ``runs``; the latest traces with turns outside any run under ``no_run``."""
     limit = max(1, min(limit, MAX_LIMIT))
-    run_ids = [row["run_id"] for row in _rows(connection, _RUN_IDS, [agent, agent, limit])]
-    trace_ids = [row["trace_id"] for row in _rows(connection, _LOOSE_TRACES, [agent, agent, limit])]
-    of_runs = _parts(connection, _OF_RUNS, run_ids, "run_id")
-    of_traces = _parts(connection, _OF_TRACES, trace_ids, "trace_id")
+    with _snapshot(connection):
+        run_ids = [row["run_id"] for row in _rows(connection, _RUN_IDS, [agent, agent, limit])]
+        trace_ids = [row["trace_id"] for row in _rows(connection, _LOOSE_TRACES, [agent, agent, limit])]
+        of_runs = _parts(connection, _OF_RUNS, run_ids, "run_id")
+        of_traces = _parts(connection, _OF_TRACES, trace_ids, "trace_id")
     return {
         "runs": [_run(run_id, of_runs) for run_id in run_ids],
         "no_run": [_trace(trace_id, of_traces) for trace_id in trace_ids],
@@ -173,11 +194,22 @@ def _full_id(connection: duckdb.DuckDBPyConnection, wanted: str) -> str:
     return found[0] if len(found) == 1 and wanted not in found else wanted
 
 
+def which_runs(connection: duckdb.DuckDBPyConnection, start: str) -> list[Facts]:
+    """The runs, and the traces with turns outside any run, whose id begins with ``start``, newest first; one more than are few."""
+    found = _rows(connection, _WHICH, [start, FEW + 1])
+    return [{"id": row["id"], **_named([row]), **({"started_at": iso(row["began"])} if "began" in row else {})} for row in found]
+
+
 def show_run(connection: duckdb.DuckDBPyConnection, wanted: str) -> Facts | None:
     """One run by its id, or the turns of one trace outside any run by the trace's; ``None`` when there is no such.
 
     The beginning of an id will do when it is the beginning of one only.
     """
+    with _snapshot(connection):
+        return _shown(connection, wanted)
+
+
+def _shown(connection: duckdb.DuckDBPyConnection, wanted: str) -> Facts | None:
     wanted = _full_id(connection, wanted)
     of_run = _parts(connection, _OF_RUNS, [wanted], "run_id")
     if any(wanted in rows for rows in of_run.values()):

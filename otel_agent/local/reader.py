@@ -15,13 +15,15 @@ from urllib.parse import urlencode
 
 import duckdb
 
-from otel_agent.local import state
-from otel_agent.local.api import RUN, RUNS, SENT_BY, STATS
-from otel_agent.local.queries import DEFAULT_LIMIT, list_runs, show_run
+from otel_agent.local import retention, state
+from otel_agent.local.api import PRUNE, RUN, RUNS, SENT_BY, STATS, WHICH
+from otel_agent.local.queries import DEFAULT_LIMIT, FEW, SHORTEST, list_runs, show_run, which_runs
 from otel_agent.local.sent_by import sent_by as rows_sent_by
 from otel_agent.local.store import StoreError, open_read_only
 
 TIMEOUT: Final = 30.0
+PATIENCE: Final = 600.0
+"""For what changes the store: that waits for its turn."""
 OK: Final = 200
 NOT_FOUND: Final = 404
 BROKEN: Final = 500
@@ -31,10 +33,10 @@ class _NobodyThere(Exception):
     """No receiver answers at the address of the state file."""
 
 
-def _get(running: state.Running, target: str) -> Any:
-    connection = http.client.HTTPConnection(running.host, running.port, timeout=TIMEOUT)
+def _get(running: state.Running, target: str, method: str = "GET", timeout: float = TIMEOUT) -> Any:
+    connection = http.client.HTTPConnection(running.host, running.port, timeout=timeout)
     try:
-        connection.request("GET", target, headers={"Authorization": f"Bearer {running.token}"})
+        connection.request(method, target, headers={"Authorization": f"Bearer {running.token}"})
         response = connection.getresponse()
         body = response.read()
     except (OSError, http.client.HTTPException):
@@ -79,6 +81,47 @@ def show(path: Path, run_id: str) -> dict[str, Any] | None:
     """One run, or one trace outside any run; ``None`` when there is no such. Raises :class:`StoreError`."""
     found: dict[str, Any] | None = _read(path, f"{RUN}?{urlencode({'id': run_id})}", lambda connection: show_run(connection, run_id))
     return found
+
+
+def which(path: Path, start: str) -> list[dict[str, Any]]:
+    """The runs whose id begins with ``start``, newest first; one more than are few. Raises :class:`StoreError`."""
+    found = _read(path, f"{WHICH}?{urlencode({'id': start})}", lambda connection: which_runs(connection, start))
+    return found or []  # a receiver of an older version knows no such question
+
+
+def why_none(path: Path, start: str) -> str:
+    """Why :func:`show` found nothing, and what to ask instead. Raises :class:`StoreError`."""
+    found = which(path, start)
+    if not found:
+        return "no such run; otel-agent runs lists them"
+    short = len(start) < SHORTEST
+    why = (
+        f"{SHORTEST} letters of an id are needed at least"
+        if short
+        else f"{_several(len(found))} runs begin like this; write more of the id"
+    )
+    if len(found) > FEW:
+        return f"{why}; otel-agent runs lists them"
+    return "\n".join((f"{why}:", *(f"  {run['id']}  {run.get('agent_name', '')}  {run.get('started_at', '')}".rstrip() for run in found)))
+
+
+def _several(number: int) -> str:
+    return f"{number}" if number <= FEW else f"more than {FEW}"
+
+
+def prune(path: Path, days: int) -> dict[str, Any]:
+    """Remove what is older than ``days`` days, in the receiver that runs or in the file. Raises :class:`StoreError`."""
+    running = state.read(path)
+    if running is not None:
+        try:
+            found: dict[str, Any] | None = _get(running, f"{PRUNE}?{urlencode({'days': days})}", "POST", PATIENCE)
+        except _NobodyThere:
+            found = None
+        else:
+            if found is None:
+                raise StoreError("the running receiver is of an older version, which does not prune; end it first")
+            return found
+    return retention.rewrite(path, retention.cutoff(days)).as_facts()
 
 
 def sent_by(path: Path, instance: str) -> dict[str, list[dict[str, Any]]]:

@@ -8,8 +8,9 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Final, Self
@@ -18,7 +19,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from otel_agent import allowlist
-from otel_agent.local import over_grpc, state
+from otel_agent.local import over_grpc, retention, state
 from otel_agent.local.api import api_routes
 from otel_agent.local.intake import Intake
 from otel_agent.local.over_grpc import CannotListen
@@ -26,9 +27,10 @@ from otel_agent.local.over_http import otlp_routes
 from otel_agent.local.quiet import without_messages
 from otel_agent.local.settings import LocalSettings
 from otel_agent.local.store import Store
-from otel_agent.local.writer import Writer
+from otel_agent.local.writer import WriteFailed, Writer
 
 GRACE: Final = 10.0
+HOUR: Final = 3600.0
 HEADER_TIMEOUT: Final = 30
 
 
@@ -66,23 +68,39 @@ class LocalServer:
         """Open from the disk outwards, so that closing goes from the network inwards."""
         settings = self.settings
         stack.enter_context(without_messages())
+        self.pruned = self._prune_at_start()
         store = Store(settings.path, memory=settings.database_memory, threads=settings.database_threads)
         stack.callback(store.close)
         writer = Writer(store, gather=settings.gather, gather_rows=settings.gather_rows)
         stack.callback(writer.close)
         self.intake = Intake(settings, self._allowed or allowlist.load(), writer)
         stack.callback(self.intake.close)
-        self._start_http(stack, store)
+        if settings.keep_days is not None:
+            stack.callback(_every(HOUR, partial(self._prune, store, writer, settings.keep_days)))
+        self._start_http(stack, store, writer)
         grpc_server, self.grpc_port = over_grpc.start(settings, self.intake)
         stack.callback(lambda: grpc_server.stop(GRACE).wait())
         state.write(settings.path, state.Running(os.getpid(), self._reachable, self.http_port, self._token))
         stack.callback(state.remove, settings.path)
 
-    def _start_http(self, stack: ExitStack, store: Store) -> None:
+    def _prune_at_start(self) -> retention.Pruned | None:
+        """While nobody holds the file, its space can be given back."""
+        settings = self.settings
+        if settings.keep_days is None or not settings.path.exists():
+            return None
+        return retention.rewrite(settings.path, retention.cutoff(settings.keep_days))
+
+    def _prune(self, store: Store, writer: Writer, days: int) -> retention.Pruned:
+        pruned: retention.Pruned = writer.do(lambda: retention.delete(store, retention.cutoff(days))).result()
+        return pruned
+
+    def _start_http(self, stack: ExitStack, store: Store, writer: Writer) -> None:
         self._token = secrets.token_urlsafe(32)
         listener = _listen(self.settings.host, self.settings.http_port)
         self.http_port = int(listener.getsockname()[1])
-        app = Starlette(routes=[*otlp_routes(self.intake), *api_routes(store, self.intake, self._token)])
+        app = Starlette(
+            routes=[*otlp_routes(self.intake), *api_routes(store, self.intake, self._token, partial(self._prune, store, writer))]
+        )
         server = uvicorn.Server(_uvicorn(app))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="otel-agent-http", daemon=True)
         thread.start()
@@ -114,6 +132,25 @@ class LocalServer:
         return self._url(self.http_port)
 
 
+def _every(pause: float, task: Callable[[], object]) -> Callable[[], None]:
+    """Do ``task`` again and again, in a thread of its own; what is returned ends that. One that fails is tried again after the pause."""
+    ended = threading.Event()
+
+    def go_on() -> None:
+        while not ended.wait(pause):
+            with suppress(WriteFailed):
+                task()
+
+    thread = threading.Thread(target=go_on, name="otel-agent-retention", daemon=True)
+    thread.start()
+
+    def stop() -> None:
+        ended.set()
+        thread.join()
+
+    return stop
+
+
 def _uvicorn(app: Starlette) -> uvicorn.Config:
     return uvicorn.Config(
         app,
@@ -134,7 +171,7 @@ def greeting(server: LocalServer) -> str:
     """What a person needs to know to send to it."""
     lines = (
         f"otel-agent local is listening on {server.grpc_endpoint} (gRPC) and {server.http_endpoint} (HTTP)",
-        f"store: {server.settings.path}",
+        f"store: {server.settings.path}, {_kept(server)}",
         "send to it with:",
         f"  export OTEL_EXPORTER_OTLP_ENDPOINT={server.http_endpoint} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
         f"or, over gRPC: OTEL_EXPORTER_OTLP_ENDPOINT={server.grpc_endpoint} OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
@@ -142,6 +179,14 @@ def greeting(server: LocalServer) -> str:
         "Ctrl-C ends it.",
     )
     return "\n".join(lines)
+
+
+def _kept(server: LocalServer) -> str:
+    days = server.settings.keep_days
+    if days is None:
+        return "everything is kept"
+    done = "" if server.pruned is None else f": {retention.summary(server.pruned.as_facts(), days)}"
+    return f"records of {days} days are kept{done}"
 
 
 def _token_hint(token: str | None) -> tuple[str, ...]:

@@ -9,12 +9,17 @@ from typing import Final
 
 GRPC_PORT: Final = 4317
 HTTP_PORT: Final = 4318
+LAST_PORT: Final = 65_535
 FILE_NAME: Final = "otel-agent.duckdb"
 MEBIBYTE: Final = 1024 * 1024
 
 
 class UnsafeBinding(ValueError):
     """A wider address than loopback was asked for without a token, or with one that cannot be sent."""
+
+
+class WrongPort(ValueError):
+    """A number that is no port; gRPC would take it modulo 65536."""
 
 
 def default_path(data_home: Path) -> Path:
@@ -36,6 +41,8 @@ def is_loopback(host: str) -> bool:
 class LocalSettings:
     """Settings of one receiver; port 0 takes a free one. Sizes are bytes, decompressed; times are seconds.
 
+    ``keep_days``: records that were received longer ago are removed, at the start and then every hour; ``None`` keeps everything.
+
     ``max_records`` counts the records of a request together with the groups and fields around them.
     """
 
@@ -44,6 +51,7 @@ class LocalSettings:
     grpc_port: int = GRPC_PORT
     http_port: int = HTTP_PORT
     token: str | None = None
+    keep_days: int | None = None
     max_body: int = 16 * MEBIBYTE
     max_pending_bytes: int = 64 * MEBIBYTE
     max_pending_requests: int = 128
@@ -58,6 +66,9 @@ class LocalSettings:
     database_threads: int = 2
 
     def __post_init__(self) -> None:
+        for name, port in (("gRPC", self.grpc_port), ("HTTP", self.http_port)):
+            if not 0 <= port <= LAST_PORT:
+                raise WrongPort(f"the port for {name} is no port: give one from 1 to {LAST_PORT}, or 0 for a free one")
         if not is_loopback(self.host) and not self.token:
             raise UnsafeBinding(f"{self.host} can be reached from other machines: give a token, or listen on 127.0.0.1")
         if self.token is not None and not (self.token.isascii() and self.token.isprintable() and " " not in self.token):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 
@@ -46,7 +46,8 @@ class StoreHeld(StoreError):
 
 
 @contextmanager
-def _private_umask() -> Iterator[None]:
+def private_umask() -> Iterator[None]:
+    """Files made while open are their owner's alone."""
     before = os.umask(0o077)
     try:
         yield
@@ -54,13 +55,14 @@ def _private_umask() -> Iterator[None]:
         os.umask(before)
 
 
-def _wal(path: Path) -> Path:
+def wal(path: Path) -> Path:
+    """The log beside a database."""
     return path.with_name(path.name + ".wal")
 
 
 def _make_private(path: Path) -> None:
     """DuckDB creates files by the process's umask, also anew after each checkpoint."""
-    for file in (path, _wal(path)):
+    for file in (path, wal(path)):
         try:
             if stat.S_IMODE(file.stat().st_mode) != FILE_MODE:
                 file.chmod(FILE_MODE)
@@ -86,8 +88,8 @@ def _why_not(path: Path, error: duckdb.Error) -> str:
     return f"{path} cannot be opened as a DuckDB database ({type(error).__name__})"
 
 
-def _count(connection: duckdb.DuckDBPyConnection, statement: str) -> int:
-    row = connection.execute(statement).fetchone()
+def _count(connection: duckdb.DuckDBPyConnection, statement: str, parameters: Mapping[str, Any] | None = None) -> int:
+    row = connection.execute(statement, parameters).fetchone()
     return int(row[0]) if row else 0
 
 
@@ -144,7 +146,7 @@ class Store:
     def __init__(self, path: Path, *, memory: str = "256MB", threads: int = 2) -> None:
         self.path = path
         path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        with _private_umask():
+        with private_umask():
             config: dict[str, str | bool | int | float | list[str]] = {**READ_ONLY, "memory_limit": memory, "threads": threads}
             self._connection = _connect(path, read_only=False, config=config)
             try:
@@ -156,16 +158,33 @@ class Store:
 
     def append(self, batches: Iterable[Rows]) -> None:
         """Insert all rows of all batches in one transaction: all on disk on return, or none and an exception."""
-        self._connection.begin()
-        try:
+        with self._transaction():
             for table, rows in _merged(batches):
                 self._insert(table, rows)
+        _make_private(self.path)
+
+    def delete(self, conditions: Mapping[str, str], parameters: Mapping[str, Any]) -> dict[str, int]:
+        """Delete the rows of each table for which its condition holds, all in one transaction; how many went, by table."""
+        with self._transaction():
+            removed = {
+                table: _count(self._connection, f"DELETE FROM {table} WHERE {condition}", parameters)  # noqa: S608 - our own statements
+                for table, condition in conditions.items()
+            }
+        with suppress(duckdb.Error):  # a reader is at it: what was deleted is swept up by a later checkpoint
+            self._connection.execute("CHECKPOINT")
+        _make_private(self.path)
+        return removed
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.begin()
+        try:
+            yield
             self._connection.commit()
         except BaseException:
             with suppress(duckdb.Error):  # a failed commit has ended the transaction already
                 self._connection.rollback()
             raise
-        _make_private(self.path)
 
     def _insert(self, table: str, rows: list[Row]) -> None:
         self._connection.register("batch", arrow(table, rows))

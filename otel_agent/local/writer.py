@@ -9,9 +9,10 @@ import logging
 import queue
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
@@ -42,6 +43,21 @@ class Batch:
         return sum(len(rows) for rows in self.rows.values())
 
 
+@dataclass(slots=True, eq=False)
+class Chore:
+    """Something else to do with the store, between two groups; ``done`` resolves with what it gives."""
+
+    task: Callable[[], Any]
+    done: Future[Any] = field(default_factory=Future)
+
+    def run(self) -> None:
+        """Do it; the type of a failure, never its message."""
+        try:
+            self.done.set_result(self.task())
+        except FAILURES as error:
+            self.done.set_exception(WriteFailed(type(error).__name__))
+
+
 class Writer:
     """The thread that owns appending. Closing writes what is queued first."""
 
@@ -50,7 +66,7 @@ class Writer:
         self._gather = gather
         self._gather_rows = gather_rows
         self._failing: str | None = None
-        self._queue: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Batch | Chore | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="otel-agent-writer", daemon=True)
         self._thread.start()
 
@@ -61,34 +77,43 @@ class Writer:
         self._queue.put(batch)
         return batch.done
 
+    def do(self, task: Callable[[], Any]) -> Future[Any]:
+        """Queue a task that changes the store; it may fail with :class:`WriteFailed`."""
+        chore = Chore(task)
+        chore.done.set_running_or_notify_cancel()
+        self._queue.put(chore)
+        return chore.done
+
     def close(self) -> None:
         """Commit what is queued, then stop. Nothing may be put afterwards."""
         self._queue.put(None)
         self._thread.join()
 
     def _run(self) -> None:
-        ended = False
-        while not ended:
-            group, ended = self._next_group()
+        more = True
+        while more:
+            group, chore, more = self._next_group()
             if group:
                 self._commit(group)
+            if chore is not None:
+                chore.run()
 
-    def _next_group(self) -> tuple[list[Batch], bool]:
-        """Wait for a batch, then for more until the time or the size is reached; ``True`` when the end was met."""
+    def _next_group(self) -> tuple[list[Batch], Chore | None, bool]:
+        """Wait for a batch, then for more until the time or the size is reached, or something else comes; ``False`` at the end."""
         group: list[Batch] = []
         rows = 0
-        batch = self._queue.get()
+        item = self._queue.get()
         until = time.monotonic() + self._gather
-        while batch is not None:
-            group.append(batch)
-            rows += batch.size
+        while isinstance(item, Batch):
+            group.append(item)
+            rows += item.size
             if rows >= self._gather_rows:
-                return group, False
+                return group, None, True
             try:
-                batch = self._queue.get(timeout=max(0.0, until - time.monotonic()))
+                item = self._queue.get(timeout=max(0.0, until - time.monotonic()))
             except queue.Empty:
-                return group, False
-        return group, True
+                return group, None, True
+        return group, item, item is not None
 
     def _commit(self, group: list[Batch]) -> None:
         failure = self._append(group)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from otel_agent.cli import main
 from otel_agent.local import reader, state
 from otel_agent.local.render import render_run, render_runs, seconds
 from otel_agent.local.server import LocalServer
@@ -250,3 +251,46 @@ def test_a_bad_or_stale_state_file_is_seen_through(database: Path, text: str) ->
         send_http(server, logs(ended("r1")))
     state.state_path(database).write_text(text)
     assert [run["run_id"] for run in reader.runs(database)["runs"]] == ["r1"]
+
+
+WHY = {
+    "lo": ("3 letters of an id are needed at least:", ["lost", "loop"]),
+    "g": ("3 letters of an id are needed at least:", ["good"]),
+    "": ("3 letters of an id are needed at least:", ["unannounced", "lost", "denied", "broken", "loop", "cut", "good", "0" * 30 + "4d"]),
+    "nope": ("no such run; otel-agent runs lists them", []),
+    "%": ("no such run; otel-agent runs lists them", []),
+}
+
+
+@pytest.mark.parametrize("start", WHY)
+def test_too_little_of_an_id_says_so_and_names_the_candidates(start: str, filled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Newest first, with the agent and the time."""
+    first, ids = WHY[start]
+    assert main(["show", start, "--store", str(filled)]) == 1
+    said, *candidates = capsys.readouterr().err.splitlines()
+    assert said == f"otel-agent show: {first}"
+    assert [line.split()[0] for line in candidates] == ids
+    if start == "lo":
+        assert candidates[0] == "  lost  refunds  2027-01-15T08:05:00.000Z"
+
+
+def test_an_id_that_begins_several_runs_names_them(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All of them when they are few; the same for the verbs that look into one run."""
+    store = ["--store", str(database)]
+    with LocalServer(database, grpc_port=0, http_port=0) as server:
+        send_http(server, logs(*(started(f"abc{number}", f"agent{number}") for number in range(10))))
+        assert main(["show", "abc", *store]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith("otel-agent show: 10 runs begin like this; write more of the id:\n  abc9  agent9  2027-")
+        assert len(said.splitlines()) == 11
+        send_http(server, logs(started("abcd")))
+    assert main(["show", "abc", *store]) == 1
+    assert capsys.readouterr().err == (
+        "otel-agent show: more than 10 runs begin like this; write more of the id; otel-agent runs lists them\n"
+    )
+    for verb in ("economics", "migration"):
+        assert main([verb, "abc", *store]) == 2
+        assert "more than 10 runs begin like this" in capsys.readouterr().err
+        assert main([verb, "xyz", *store]) != 0
+        assert "begin like this" not in capsys.readouterr().err
+    assert main(["show", "abc1", *store]) == 0
