@@ -5,7 +5,7 @@ Text is put into ``rich`` objects, never into its markup, so a name with bracket
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -81,7 +81,9 @@ def _marks(facts: Facts) -> Text:
     return Text(", ".join(names), style="bold red")
 
 
-_RUN_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Facts], str | Text]]]] = {
+Cell = Callable[[Facts], str | Text]
+
+_RUN_COLUMNS: Final[Mapping[str, tuple[str, Cell]]] = {
     "run": ("left", lambda run: str(run["run_id"])),
     "agent": ("left", lambda run: str(run.get("agent_name", ""))),
     "started": ("left", _started),
@@ -95,7 +97,7 @@ _RUN_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Facts], str | Text]]]] = {
     "flags": ("left", _marks),
 }
 
-_TRACE_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Facts], str | Text]]]] = {
+_TRACE_COLUMNS: Final[Mapping[str, tuple[str, Cell]]] = {
     "trace": ("left", lambda trace: str(trace["trace_id"])),
     "started": ("left", _started),
     "models": ("left", lambda trace: ", ".join(trace["models"])),
@@ -106,41 +108,88 @@ _TRACE_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Facts], str | Text]]]] =
     "flags": ("left", _marks),
 }
 
+_SPARE: Final = ("out", "tokens in", "failed", "started", "models", "tools", "turns", "took")
+"""Columns that a terminal does without when it is too narrow, the least important first."""
+_FOLDED: Final[Mapping[str, int]] = {"agent": 24, "models": 20, "flags": 20}
+"""Columns that may take several lines, and from which width on they read well."""
+_SHORT_ID: Final = 8
+_READABLE: Final = 16
+_GAP: Final = 2
 
-def _table(title: str, columns: Mapping[str, tuple[Any, Callable[[Facts], str | Text]]], rows: Iterable[Facts]) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name, (justify, _) in columns.items():
-        table.add_column(name, justify=justify, no_wrap=name not in ("flags", "models"))
+Row = Mapping[str, Text]
+
+
+def _heads(ids: list[str]) -> dict[str, str]:
+    """Each id by as much of its beginning as tells it from the others: enough for ``otel-agent show``. Short ones stay whole."""
+    length = _SHORT_ID if any(len(identity) > _READABLE for identity in ids) else _READABLE
+    while len({identity[:length] for identity in ids}) < len(set(ids)):
+        length += 1
+    return {identity: identity[:length] for identity in ids}
+
+
+def _needed(name: str, rows: Iterable[Row]) -> int:
+    widest = max((row[name].cell_len for row in rows), default=0)
+    return max(len(name), min(widest, _FOLDED.get(name, widest)))
+
+
+def _fitting(names: Iterable[str], rows: Sequence[Row], width: int) -> list[str]:
+    """The columns that there is room for, each at the width it reads well at."""
+    kept = list(names)
+    for spare in _SPARE:
+        if sum(_needed(name, rows) + _GAP for name in kept) - _GAP <= width:
+            break
+        kept = [name for name in kept if name != spare]
+    return kept
+
+
+def _table(title: str, columns: Mapping[str, tuple[Any, Cell]], names: Sequence[str], rows: Iterable[Row]) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
+    for name in names:
+        # Text that is cut off is no use: what may be long takes more lines instead.
+        table.add_column(name, justify=columns[name][0], no_wrap=name not in _FOLDED, overflow="fold")
     for row in rows:
-        cells = [cell(row) for _, cell in columns.values()]
-        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
+        table.add_row(*(row[name] for name in names))
     return table
 
 
-def _reasons(title: str, row: Facts) -> list[Text]:
-    return [Text(f"  {title}: {flag['flag']}: {flag['why']}") for flag in row["flags"]]
+def _reasons(rows: Iterable[Facts], name: str, heads: Mapping[str, str]) -> Table:
+    """Why rows are flagged; a reason that takes several lines stays to the right of its run."""
+    table = Table.grid(padding=(0, 1, 0, 0))
+    for row in rows:
+        for flag in row["flags"]:
+            table.add_row(Text(f"  {heads[row[name]]}:"), Text(f"{flag['flag']}: {flag['why']}"))
+    return table
 
 
-_NARROW: Final = 120
-_SPARE: Final = frozenset({"started", "failed", "tokens in", "out", "models"})
-"""Columns that a narrow terminal does without."""
+def _cells(columns: Mapping[str, tuple[Any, Cell]], row: Facts) -> Row:
+    cells = {name: cell(row) for name, (_, cell) in columns.items()}
+    return {name: cell if isinstance(cell, Text) else Text(cell) for name, cell in cells.items()}
 
 
 class RunsView:
-    """The list of runs, why they are flagged, and below it the traces without a run; narrower where the terminal is."""
+    """The list of runs, why they are flagged, and below it the traces without a run; with fewer columns where the terminal is narrow."""
 
     def __init__(self, found: Facts) -> None:
         self._found = found
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        narrow = options.max_width < _NARROW
-        lists = (("runs", _RUN_COLUMNS, "run_id"), ("no_run", _TRACE_COLUMNS, "trace_id"))
-        if not any(self._found[key] for key, _, _ in lists):
+        lists = (("runs", _RUN_COLUMNS, "run_id", "run"), ("no_run", _TRACE_COLUMNS, "trace_id", "trace"))
+        if not any(self._found[key] for key, *_ in lists):
             yield Text("nothing has been recorded yet")
-        for key, columns, name in lists:
+        for key, columns, identity, first in lists:
             if rows := self._found[key]:
-                yield _table(key.replace("_", " "), {n: c for n, c in columns.items() if not (narrow and n in _SPARE)}, rows)
-                yield from (reason for row in rows for reason in _reasons(row[name], row))
+                yield from self._list(rows, columns, (key.replace("_", " "), identity, first), options.max_width)
+
+    def _list(self, rows: list[Facts], columns: Mapping[str, tuple[Any, Cell]], words: tuple[str, str, str], width: int) -> RenderResult:
+        title, identity, first = words
+        cells = [_cells(columns, row) for row in rows]
+        heads = {str(row[identity]): str(row[identity]) for row in rows}
+        if _fitting(columns, cells, width) != list(columns):
+            heads = _heads(list(heads))
+            cells = [{**cell, first: Text(heads[str(row[identity])])} for cell, row in zip(cells, rows, strict=True)]
+        yield _table(title, columns, _fitting(columns, cells, width), cells)
+        if any(row["flags"] for row in rows):
+            yield _reasons(rows, identity, heads)
 
 
 def render_runs(found: Facts) -> RenderableType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,56 @@ def test_a_narrow_terminal_keeps_the_essentials(filled: Path) -> None:
     text = console.export_text()
     for word in ("unannounced", "answered", "running or lost", "truncated", "denied"):
         assert word in text
+
+
+IDS = ("4d76e1e1ca874622b6b1418e570d3a1f", "4d76e1e1cb874622b6b1418e570d3a1f", "31477556a86e42dfb64d0f76458ed186")
+WIDTHS = {
+    60: ("run", "agent", "ended", "flags"),
+    80: ("run", "agent", "took", "ended", "flags"),
+    100: ("run", "agent", "took", "turns", "tools", "ended", "flags"),
+    160: ("run", "agent", "started", "took", "turns", "tools", "failed", "tokens in", "out", "ended", "flags"),
+    200: ("run", "agent", "started", "took", "turns", "tools", "failed", "tokens in", "out", "ended", "flags"),
+}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_what_there_is_room_for_is_whole(width: int) -> None:
+    """Less important columns go first; nothing is cut off; ids are as long as they need be."""
+    flagged = [
+        {"flag": name, "why": "turn 1 was cut off by the output cap after 1024 output tokens"} for name in ("tool failed", "unknown tool")
+    ]
+    run = {
+        "agent_name": "billing-tool-errors", "state": "open", "started_at": "2027-01-15T08:00:00.000Z", "duration": 0.345, "turns": 3,
+        "tool_calls": 2, "tool_failures": 1, "input_tokens": 15_432, "output_tokens": 1060,
+    }  # fmt: skip
+    runs = [
+        {**run, "run_id": IDS[0], "state": "running or lost", "flags": flagged},
+        *({**run, "run_id": one, "flags": []} for one in IDS[1:]),
+    ]
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(render_runs({"runs": runs, "no_run": []}))
+    text = console.export_text()
+    title, head, *_ = text.splitlines()
+    assert (title.strip(), tuple(re.split(r" {2,}", head.strip()))) == ("runs", WIDTHS[width])
+    assert "…" not in text
+    words = " ".join(text.split())
+    for whole in ("running or lost", "1024 output tokens", *(("billing-tool-errors",) if width > 60 else ("billing-tool-", "errors"))):
+        assert whole in words
+    shown = IDS if width == 200 else [one[:10] for one in IDS]
+    assert all(f"\n{one}  billing" in text for one in shown)
+    assert f"  {shown[0]}: tool failed: turn 1 was cut off by" in text
+
+
+def test_names_that_are_long_take_more_lines() -> None:
+    """Also where there is no blank to part them at."""
+    run = {"run_id": IDS[0], "agent_name": "a" * 40 + "z", "state": "ended", "end_reason": "answered", "flags": [], "started_at": "x"}
+    console = Console(width=60, record=True, file=io.StringIO())
+    console.print(render_runs({"runs": [run], "no_run": []}))
+    text = console.export_text()
+    assert "…" not in text
+    assert text.count("a") >= 40
+    assert "z" in text
+    assert "answered" in text
 
 
 def test_the_tree_shows_turns_tools_and_outcomes(filled: Path) -> None:
