@@ -9,6 +9,7 @@ shortened sentence is still a sentence. A value of the wrong type is absent.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Final
 
@@ -71,6 +72,11 @@ def dig(source: Any, *names: str) -> Any:
     return source
 
 
+def present(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts that are there: an absent fact is left out, never ``None``."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def items(value: Any) -> list[Any] | tuple[Any, ...]:
     """``value`` when it is a list or tuple, else empty: a one-shot iterable of the caller's must not be walked."""
     return value if type(value) in (list, tuple) else ()
@@ -85,6 +91,8 @@ def _fits(text: str, pattern: str) -> bool:
 
 
 def _fitting(value: Any, pattern: str) -> str | None:
+    if type(value) is str and len(value) <= 256 and _fits(value, pattern):  # nearly always
+        return value
     if not isinstance(value, str) or not value:
         return None
     if len(value) > 256 or not _fits(value, pattern):
@@ -120,6 +128,8 @@ def error_type(value: Any) -> str | None:
 
 def identifier(value: Any) -> str | None:
     """An id given by a provider or the caller: unique values, so matched without a cache."""
+    if type(value) is str and len(value) <= 128 and _is_identifier(value):  # nearly always
+        return value
     if not isinstance(value, str) or not value:
         return None
     if len(value) > 128 or _is_identifier(value) is None:

@@ -81,6 +81,8 @@ ROOTS: Final[tuple[tuple[str, tuple[str, ...], tuple[Row, ...]], ...]] = (
 
 def read(body: dict[str, Any]) -> Effort:
     """The effort a request body asks for at its top level."""
+    if _NAMES.isdisjoint(body):  # nearly always
+        return _UNSET
     found: dict[str, Any] = {}
     for name, path, rows in ROOTS:
         if name in body:
@@ -89,6 +91,7 @@ def read(body: dict[str, Any]) -> Effort:
 
 
 _UNSET: Final = Effort()
+_NAMES: Final = frozenset(name for name, _path, _rows in ROOTS)
 
 
 def _read_rows(found: dict[str, Any], root: Any, rows: tuple[Row, ...]) -> None:
@@ -101,7 +104,7 @@ def _read_rows(found: dict[str, Any], root: Any, rows: tuple[Row, ...]) -> None:
 
 def level_in_force(effort: Effort, updates: list[Any], member: str) -> str | None:
     """The level after updates inside the conversation: the last one that names a level wins over the request's own."""
-    for update in reversed(updates):
+    for update in reversed(updates) if updates else ():
         level = word(dig(update, member, "effort"))
         if level is not None:
             return level

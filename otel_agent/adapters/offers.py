@@ -43,24 +43,26 @@ def read(tools: Any, naming: Naming) -> Offer | None:
     """What a list of tool definitions offers; ``None`` when there is no list, or one that can be walked only once."""
     if type(tools) not in (list, tuple):
         return None
-    plain = _plain_names(tools) if naming is messages_name else None
-    if plain is not None:
-        return _offer(plain)
+    if naming is messages_name and (plain := _plain(tools)) is not None:
+        return plain
     given = [naming(tool) for tool in (_leaves(tools) if naming is responses_name else tools)]
     return _offer(tuple([name if type(name) is str else None for name in given]))
 
 
 _name: Final = itemgetter("name")
-_STRINGS: Final = {str}
 
 
-def _plain_names(tools: Iterable[Any]) -> tuple[str, ...] | None:
-    """The names where every definition is a dictionary with a name: nearly always, and found without a step of ours per tool."""
+def _plain(tools: Iterable[Any]) -> Offer | None:
+    """The offer where every definition is a dictionary with a name: nearly always, and found without a step of ours per tool."""
     try:
-        names = tuple(map(_name, tools))
+        return _named(tuple(map(_name, tools)))
     except (KeyError, TypeError):
         return None
-    return names if set(map(type, names)) == _STRINGS and "" not in names else None
+
+
+@lru_cache(maxsize=256)
+def _named(names: tuple[Any, ...]) -> Offer | None:
+    return _offer(names) if all(type(name) is str and name for name in names) else None
 
 
 @lru_cache(maxsize=256)

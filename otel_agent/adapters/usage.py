@@ -134,21 +134,39 @@ def _is_exclusive(given: int | None, output: int, reasoning: int, total: int | N
 
 def messages_form(seen: Tally) -> Usage:
     """Normal form where the input count leaves the cached tokens out: Anthropic."""
-    write = _total(seen, ("cache_write", "compaction_write") if "cache_write" in seen else _WRITE_SPLIT)
-    inputs = _total(seen, ("input", "cache_read", "compaction_input", "compaction_read"))
-    return Usage(
-        input_tokens=None if inputs is None or "input" not in seen else inputs + (write or 0),
-        output_tokens=_total(seen, ("output", "compaction_output")) if "output" in seen else None,
-        cache_read_tokens=_total(seen, ("cache_read", "compaction_read")),
+    find = seen.get
+    given, sent, read, write = find("input"), find("output"), find("cache_read"), find("cache_write")
+    if write is None:
+        write = _total(seen, ("write_5m", "write_1h"))
+    usage = Usage(
+        input_tokens=None if given is None else given + (read or 0) + (write or 0),
+        output_tokens=sent,
+        cache_read_tokens=read,
         cache_write_tokens=write,
-        reasoning_tokens=seen.get("reasoning"),
-        raw_input_tokens=seen.get("input"),
-        raw_output_tokens=seen.get("output"),
-        web_searches=seen.get("web_searches"),
+        reasoning_tokens=find("reasoning"),
+        raw_input_tokens=given,
+        raw_output_tokens=sent,
+        web_searches=find("web_searches"),
     )
+    if not seen.keys().isdisjoint(_COMPACTED):
+        _add_compaction(usage, seen)
+    return usage
 
 
-_WRITE_SPLIT: Final = ("write_5m", "write_1h", "compaction_write")
+_COMPACTED: Final = frozenset(word for _name, word in _COMPACTION)
+
+
+def _add_compaction(usage: Usage, seen: Tally) -> None:
+    """Compactions are billed with the reply. What the reply itself does not say stays absent, except for the cache."""
+    read, write = seen.get("compaction_read"), seen.get("compaction_write")
+    if usage.input_tokens is not None:
+        usage.input_tokens += seen.get("compaction_input", 0) + (read or 0) + (write or 0)
+    if usage.output_tokens is not None:
+        usage.output_tokens += seen.get("compaction_output", 0)
+    if read is not None:
+        usage.cache_read_tokens = (usage.cache_read_tokens or 0) + read
+    if write is not None:
+        usage.cache_write_tokens = (usage.cache_write_tokens or 0) + write
 
 
 def _total(seen: Tally, words: tuple[str, ...]) -> int | None:

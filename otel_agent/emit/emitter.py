@@ -11,8 +11,8 @@ from opentelemetry.context import Context, get_value, set_value
 from opentelemetry.metrics import Meter
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, get_current_span, set_span_in_context
 
-from otel_agent import semconv
-from otel_agent.emit.attributes import Attributes, Value, attributes_of, start_attributes
+from otel_agent import guard, semconv
+from otel_agent.emit.forms import Attributes, Facts, defaults, form
 from otel_agent.emit.metrics import Meters
 from otel_agent.records import ModelTurn, Record
 
@@ -24,8 +24,9 @@ _ERROR: Final = Status(StatusCode.ERROR)
 
 @dataclass(slots=True)
 class Started:
-    """A span that has begun. ``context`` is the context in which the observed code runs, with this span current."""
+    """A record whose span has begun. ``context`` is the context in which the observed code runs, with this span current."""
 
+    record: type[Record]
     span: Span
     context: Context
     attributes: Attributes
@@ -45,43 +46,45 @@ def host_span(context: Context | None = None) -> tuple[Span, Span] | None:
 
 
 class Emitter:
-    """Takes records only; there is no call that takes a free attribute."""
+    """Takes facts of a record only, and lets none out that its form does not know; there is no call that takes a free attribute."""
 
     def __init__(self, tracer: Tracer, meter: Meter, logger: Logger, *, label_limit: int = 200, older_metrics: bool = False) -> None:
         self._tracer = tracer
         self._logger = logger
         self._meters = Meters(meter, label_limit, older_metrics)
 
-    def begin(self, record: type[Record], subject: str | None, values: dict[str, Value | None], parent: Context) -> Started:
+    def begin(self, record: type[Record], subject: str | None, values: Facts, parent: Context) -> Started:
         """Start the span of a record to come, with every fact a sampler may need.
 
-        ``subject`` ends the span's name (model, tool, agent); ``values`` are field values known now.
+        ``subject`` ends the span's name (model, tool, agent); ``values`` are the facts known now.
         """
-        attributes = start_attributes(record, values)
+        attributes = {**defaults(record, "begin"), **form(record, "begin").of(values)}
         operation = str(attributes.get(semconv.GEN_AI_OPERATION_NAME) or record.span_operation)
         name = f"{operation} {subject}" if subject else operation
         kind = SpanKind.CLIENT if record is ModelTurn else SpanKind.INTERNAL
         span = self._tracer.start_span(name, parent, kind, attributes)
-        return Started(span, set_span_in_context(span, beside_host(span, parent)), attributes)
+        return Started(record, span, set_span_in_context(span, beside_host(span, parent)), attributes)
 
-    def finish(self, started: Started, record: Record) -> None:
-        """End the span and emit the metrics and the log record. Called once per :class:`Started`."""
-        attributes = attributes_of(record)
-        span = started.span
+    def finish(self, started: Started, values: Facts) -> None:
+        """End the span and emit the metrics and the log record. Called once per :class:`Started`.
+
+        ``values`` are the facts not given at the beginning; those that were may be given again.
+        """
+        record, span = started.record, started.span
+        added = {**defaults(record, "finish"), **form(record, "finish").of(values)}
         if span.is_recording():
-            begun = started.attributes
-            span.set_attributes({name: value for name, value in attributes.items() if name not in begun})
-            if semconv.ERROR_TYPE in attributes:
+            span.set_attributes(added)
+            if semconv.ERROR_TYPE in added:
                 span.set_status(_ERROR)
         span.end()
-        self._emit(record, attributes, started.context)
+        self._emit(record, {**started.attributes, **added}, started.context)
 
-    def event(self, record: Record, context: Context) -> None:
+    def event(self, record: type[Record], values: Facts, context: Context) -> None:
         """Emit a record that has no span of its own: metrics and a log record."""
-        self._emit(record, attributes_of(record), context)
+        self._emit(record, {**defaults(record, "event"), **form(record, "event").of(values)}, context)
 
-    def _emit(self, record: Record, attributes: Attributes, context: Context) -> None:
-        self._meters.record(record, attributes, context)
+    def _emit(self, record: type[Record], attributes: Attributes, context: Context) -> None:
+        guard.run("emit.metrics", self._meters.record, record, attributes, context)  # a failing meter must not cost the audit line
         self._logger.emit(
             timestamp=time.time_ns(),
             context=context,

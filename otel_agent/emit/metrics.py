@@ -2,66 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-from opentelemetry.context import Context
+from opentelemetry.context import Context, set_value
 from opentelemetry.metrics import CallbackOptions, Counter, Histogram, Meter, Observation
 
 from otel_agent import semconv
-from otel_agent.emit.attributes import Attributes
+from otel_agent.emit.forms import Attributes
 from otel_agent.emit.labels import Labels, LabelSet, LabelValues
-from otel_agent.records import AgentRun, Feedback, ModelTurn, Record, Retrieval, RunStarted, TextStep, ToolExecution
+from otel_agent.records import AgentRun, Fact, Feedback, ModelTurn, Record, Retrieval, RunStarted, TextStep, ToolExecution, facts
 from otel_agent.records.metrics import METRICS, OLDER, Metric
 from otel_agent.tally import tallies
 
-Facts = Mapping[str, Any]
-"""A record's own dictionary: a model's attribute costs several times as much to read."""
-Amount = Callable[[Facts], float | None]
-"""What goes into a point; ``None`` for no point. Never a boolean: the OTLP encoder refuses one together with its batch."""
+Amount = Callable[[Any], float | None]
+"""From a fact to what goes into a point; ``None`` for no point. Never a boolean: the OTLP encoder refuses one with its whole batch."""
 
 
 class Row(NamedTuple):
-    """One kind of point of a record that has the fact ``field``: its value, or the ``amount`` read from the record.
+    """One kind of point of a record that has the fact ``field``: its value, or the ``amount`` made of it.
 
-    ``more``: labels that are not among the record's attributes.
+    ``more``: labels that are not among the record's attributes. ``part``: a count that is part of this one and has a point of its own.
+    ``exemplars``: whether a point leads to its trace. Sums of tokens do not: the histograms of the same counts do, and keeping a candidate
+    takes the SDK a sixth of the time of the point itself.
     """
 
     metric: str
     field: str
     amount: Amount | None = None
     more: LabelValues | None = None
+    part: str | None = None
+    exemplars: bool = True
 
 
 TEXT: Final[LabelValues] = {semconv.GEN_AI_TOKEN_MODALITY: "text"}
 AUDIO: Final[LabelValues] = {semconv.GEN_AI_TOKEN_MODALITY: "audio"}
 
 
-def _one(facts: Facts) -> int:
+def _one(fact: object) -> int:
     return 1
 
 
-def _some(field: str) -> Amount:
-    """The field's amount, unless it is nothing."""
-    return lambda facts: facts[field] or None
+def _some(number: int) -> int | None:
+    """The number, unless it is nothing."""
+    return number or None
 
 
-def _where(test: Callable[[Facts], object]) -> Amount:
-    """One for each record that fits."""
-    return lambda facts: 1 if test(facts) else None
+def _where(test: Callable[[Any], object]) -> Amount:
+    """One for each record whose fact fits."""
+    return lambda fact: 1 if test(fact) else None
 
 
-def _without(whole: str, part: str) -> Amount:
-    """One count without another that is a part of it."""
-    return lambda facts: max(facts[whole] - facts[part], 0) if facts[part] else facts[whole]
+def _beyond_one(number: int) -> int | None:
+    return number - 1 if number > 1 else None
 
 
-def _text(metric: str, field: str, amount: Amount | None = None) -> Row:
-    return Row(metric, field, amount, TEXT)
+def _sum(metric: str, field: str, part: str | None = None) -> Row:
+    return Row(metric, field, None, TEXT, part, exemplars=False)
+
+
+def _audio(metric: str, field: str) -> Row:
+    return Row(metric, field, _some, AUDIO, exemplars=False)
 
 
 def _nonzero(metric: str, field: str, more: LabelValues | None = None) -> Row:
-    return Row(metric, field, _some(field), more)
+    return Row(metric, field, _some, more)
 
 
 def _replay(state: str, field: str) -> Row:
@@ -76,17 +81,15 @@ ROWS: Final[dict[type[Record], tuple[Row, ...]]] = {
         Row(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_TIME_TO_FIRST_CHUNK, "first_chunk"),
         Row(semconv.METRIC_OTEL_AGENT_RESPONSE_TIME_TO_FIRST_VISIBLE_CHUNK, "first_visible_chunk"),
         # A count the provider did not send gets no point: zero would be a statement.
-        _text(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_INPUT_TOKENS, "input_tokens", _without("input_tokens", "audio_input_tokens")),
-        _text(
-            semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_OUTPUT_TOKENS, "output_tokens", _without("output_tokens", "audio_output_tokens")
-        ),
-        _text(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_CACHE_READ_INPUT_TOKENS, "cache_read_tokens"),
-        _text(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_CACHE_WRITE_INPUT_TOKENS, "cache_write_tokens"),
-        _text(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_REASONING_OUTPUT_TOKENS, "reasoning_tokens"),
-        _nonzero(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_INPUT_TOKENS, "audio_input_tokens", AUDIO),
-        _nonzero(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_OUTPUT_TOKENS, "audio_output_tokens", AUDIO),
+        _sum(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_INPUT_TOKENS, "input_tokens", part="audio_input_tokens"),
+        _sum(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_OUTPUT_TOKENS, "output_tokens", part="audio_output_tokens"),
+        _sum(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_CACHE_READ_INPUT_TOKENS, "cache_read_tokens"),
+        _sum(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_CACHE_WRITE_INPUT_TOKENS, "cache_write_tokens"),
+        _sum(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_REASONING_OUTPUT_TOKENS, "reasoning_tokens"),
+        _audio(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_INPUT_TOKENS, "audio_input_tokens"),
+        _audio(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_OUTPUT_TOKENS, "audio_output_tokens"),
         Row(semconv.METRIC_OTEL_AGENT_TURNS, "finish_reason", _one),
-        Row(semconv.METRIC_OTEL_AGENT_RETRIED_ATTEMPTS, "attempts", lambda facts: facts["attempts"] - 1 if facts["attempts"] > 1 else None),
+        Row(semconv.METRIC_OTEL_AGENT_RETRIED_ATTEMPTS, "attempts", _beyond_one),
         Row(semconv.METRIC_OTEL_AGENT_PREFIX_BREAKS, "prefix_break", _one),
         _nonzero(semconv.METRIC_OTEL_AGENT_UNDECLARED_TOOL_CALLS, "undeclared_tool_calls"),
         _replay("replayed", "replayed_items"),
@@ -97,11 +100,11 @@ ROWS: Final[dict[type[Record], tuple[Row, ...]]] = {
     ToolExecution: (
         Row(semconv.METRIC_GEN_AI_EXECUTE_TOOL_DURATION, "duration"),
         Row(semconv.METRIC_OTEL_AGENT_TOOL_EXECUTIONS, "outcome", _one),
-        Row(semconv.METRIC_OTEL_AGENT_TOOL_REPEATS, "repeat", _where(lambda facts: facts["repeat"] > 1)),
+        Row(semconv.METRIC_OTEL_AGENT_TOOL_REPEATS, "repeat", _where(lambda repeat: repeat > 1)),
         Row(semconv.METRIC_OTEL_AGENT_TOOL_CYCLES, "cycle", _one),
-        Row(semconv.METRIC_OTEL_AGENT_TOOL_VALIDATIONS, "validation", _where(lambda facts: facts["validation"] != "skipped")),
+        Row(semconv.METRIC_OTEL_AGENT_TOOL_VALIDATIONS, "validation", _where(lambda verdict: verdict != "skipped")),
         Row(semconv.METRIC_OTEL_AGENT_POLICY_DECISIONS, "decision", _one),
-        Row(semconv.METRIC_OTEL_AGENT_CONFLICTING_WRITES, "overlap", _where(lambda facts: facts["overlap"])),
+        Row(semconv.METRIC_OTEL_AGENT_CONFLICTING_WRITES, "overlap", _where(bool)),
     ),
     RunStarted: (Row(semconv.METRIC_OTEL_AGENT_RUNS_STARTED, "operation", _one),),
     AgentRun: (
@@ -126,8 +129,11 @@ OLDER_ROWS: Final = (
 )
 """The same of a model turn under the older names."""
 
-Series = tuple[str, Amount | None, Callable[..., None], LabelSet]
-"""A row made ready: the field, the amount, where it is sent, under which labels."""
+NOWHERE: Final = set_value("otel-agent-no-exemplar", True, Context())
+"""A context without a span. Not an empty one: that is false, and the SDK would take the current context in its place."""
+
+Series = tuple[str, Amount | None, str | None, Callable[..., None], LabelSet, bool]
+"""A row made ready: the attribute, the amount, the attribute of the part, where it is sent, under which labels, whether with exemplars."""
 
 
 class Meters:
@@ -141,30 +147,36 @@ class Meters:
         }
         sends = {metric.name: _make(meter, metric) for metric in metrics.values()}
         self._series: dict[type[Record], tuple[Series, ...]] = {
-            record: tuple((row.field, row.amount, sends[row.metric], self._labels(metrics[row.metric], row.more)) for row in rows)
+            record: tuple(self._ready(row, facts(record), metrics[row.metric], sends[row.metric]) for row in rows)
             for record, rows in (ROWS | ({ModelTurn: ROWS[ModelTurn] + OLDER_ROWS} if older else {})).items()
         }
         meter.create_observable_counter(
             semconv.METRIC_OTEL_AGENT_SELF_EVENTS, [_self_events], unit="{event}", description=_brief(semconv.METRIC_OTEL_AGENT_SELF_EVENTS)
         )
 
+    def _ready(self, row: Row, names: dict[str, Fact], metric: Metric, send: Callable[..., None]) -> Series:
+        part = None if row.part is None else names[row.part].name
+        return names[row.field].name, row.amount, part, send, self._labels(metric, row.more), row.exemplars
+
     def _labels(self, metric: Metric, more: LabelValues | None) -> LabelSet:
         """One set for all metrics of equal labels, so that :meth:`record` makes them once."""
         key = (metric.attributes, *sorted((more or {}).items()))
         return self._sets.setdefault(key, LabelSet(self._bounds, metric.attributes, more))
 
-    def record(self, record: Record, attributes: Attributes, context: Context) -> None:
+    def record(self, record: type[Record], attributes: Attributes, context: Context) -> None:
         """Points of one record; ``attributes`` are those of its span and log record, ``context`` gives exemplars their span."""
-        facts = record.__dict__
+        find: Callable[[str], Any] = attributes.get
         last: LabelSet | None = None
         values: LabelValues = {}
-        for field, amount, send, labels in self._series[type(record)]:
-            value = facts[field]
-            if value is None or (amount is not None and (value := amount(facts)) is None):
+        for name, amount, part, send, labels, exemplars in self._series[record]:
+            value = find(name)
+            if value is None or (amount is not None and (value := amount(value)) is None):
                 continue
+            if part is not None:
+                value = max(value - (find(part) or 0), 0)
             if labels is not last:
                 last, values = labels, labels.of(attributes)
-            send(value, values, context)
+            send(value, values, context if exemplars else NOWHERE)
 
 
 def _brief(name: str) -> str:

@@ -11,7 +11,7 @@ from otel_agent import adapters, collected, guard
 from otel_agent.adapters import hosts
 from otel_agent.digest import AnswerDigest
 from otel_agent.emit import Started
-from otel_agent.fields import MAX_ITEMS, OTHER, error_type, get, identifier
+from otel_agent.fields import OTHER, error_type, get, identifier
 from otel_agent.instrument import runtime, turns
 from otel_agent.instrument.state import Run, current_run
 from otel_agent.instrument.timing import StreamTimes
@@ -57,7 +57,7 @@ class Call:
     """A call under way. Holds facts and references into the caller's request, never a response."""
 
     __slots__ = (
-        "__weakref__", "_begun", "_context", "_open", "_request_id", "_run", "_runtime", "_started", "_values", "adapter", "answer",
+        "__weakref__", "_begun", "_context", "_later", "_open", "_request_id", "_run", "_runtime", "_started", "adapter", "answer",
         "attempts", "conversation", "facts", "times",
     )  # fmt: skip
 
@@ -73,11 +73,11 @@ class Call:
         self.answer: AnswerDigest | None = self._new_answer()
         self.times: StreamTimes | None = None
         self._request_id: str | None = None
-        self._values = self._request_values(client)
+        values = self._request_values(client)
+        self._later = self._later_values()
         self._open = [True]
         self._begun = self._runtime.clock()
-        subject = self.facts.request_model
-        self._started: Started = self._runtime.emitter.begin(ModelTurn, subject, self._values, self._context)
+        self._started: Started = self._runtime.emitter.begin(ModelTurn, self.facts.request_model, values, self._context)
 
     def _new_answer(self) -> AnswerDigest | None:
         digester = self._runtime.digester
@@ -86,25 +86,28 @@ class Call:
     def _request_values(self, client: Any) -> dict[str, Any]:
         facts = self.facts
         values = turns.REQUEST.of(facts)
-        if facts.tool_names is not None:
-            values["tool_names"] = facts.tool_names[:MAX_ITEMS]
         where = endpoint_of(client)
         if where.provider == "unknown" and (maker := MAKERS.get(self.adapter.api)) is not None:
             where = where._replace(provider=maker, source="inferred")
-        values["provider"], values["provider_source"], values["server_address"], values["server_port"] = where
-        if self.conversation is not None:
-            values["message_count"] = len(self.conversation.items)
+        values["provider"], values["provider_source"] = where.provider, where.source
+        if where.address is not None:
+            values["server_address"] = where.address
+        if where.port is not None:
+            values["server_port"] = where.port
         if self._run is not None:
-            values.update(self._run_values(self._run))
+            values.update(turns.RUN.of(self._run))
+            values["turn"] = self._run.begin_turn()
         return values
 
-    def _run_values(self, run: Run) -> dict[str, Any]:
-        values: dict[str, Any] = {
-            "turn": run.begin_turn(), "run_id": run.run_id, "agent_name": run.agent_name, "conversation_id": run.conversation_id,
-        }  # fmt: skip
-        if self.conversation is not None:
-            values.update(guard.run("call.history", history_values, run, self.conversation) or {})
-            values.update(guard.run("call.replay", replay_values, run, self.conversation, self.adapter.api) or {})
+    def _later_values(self) -> dict[str, Any]:
+        """Facts of the request that are stated with the response."""
+        values = turns.offered_values(self.facts)
+        if self.conversation is None:
+            return values
+        values["message_count"] = len(self.conversation.items)
+        if self._run is not None:
+            values.update(guard.run("call.history", history_values, self._run, self.conversation) or {})
+            values.update(guard.run("call.replay", replay_values, self._run, self.conversation, self.adapter.api) or {})
         return values
 
     @property
@@ -160,12 +163,12 @@ class Call:
         collected.run("call.finish", self._finish, facts, end, failure)
 
     def _finish(self, facts: ResponseFacts, end: StreamEnd | None, failure: ErrorFacts | None) -> None:
-        record = turns.validated({**self._values, **self._response_values(facts, end, failure)})
-        self._runtime.emitter.finish(self._started, record)
+        values = {**self._later, **self._response_values(facts, end, failure)}
+        self._runtime.emitter.finish(self._started, values)
         if self._run is not None:
             if end is not None and facts.announced:
                 guard.run("call.remember", self._run.remember_stream, facts.announced)
-            self._run.end_turn(record, facts.tool_calls)
+            self._run.end_turn(self.facts.request_model, values, facts.tool_calls)
 
     def _response_values(self, facts: ResponseFacts, end: StreamEnd | None, failure: ErrorFacts | None) -> dict[str, Any]:
         values = turns.response_values(facts)

@@ -9,7 +9,7 @@ from typing import Any, Final, Self, get_args
 from opentelemetry import context as otel_context
 
 from otel_agent import guard
-from otel_agent.fields import MAX_ITEMS, count, error_type, identifier, number
+from otel_agent.fields import MAX_ITEMS, count, error_type, identifier, number, present
 from otel_agent.instrument import runtime
 from otel_agent.instrument.runs import begin_values
 from otel_agent.instrument.state import current_run
@@ -51,8 +51,7 @@ def _feedback(kind: FeedbackKind, response_id: str | None, run_id: str | None, r
     values = {**_run_values(), "feedback": kind, "source": source, "response_id": identifier(response_id), "rating": number(rating)}
     if run_id is not None:
         values["run_id"] = identifier(run_id)
-    record = Feedback(**{name: value for name, value in values.items() if value is not None})
-    runtime.current().emitter.event(record, otel_context.get_current())
+    runtime.current().emitter.event(Feedback, present(values), otel_context.get_current())
 
 
 class retrieval:  # noqa: N801 - a context manager, named like one
@@ -83,7 +82,7 @@ class retrieval:  # noqa: N801 - a context manager, named like one
         self._runtime = runtime.current()
         self._values.update(_run_values())
         self._begun = self._runtime.clock()
-        self._started = self._runtime.emitter.begin(Retrieval, None, self._values, otel_context.get_current())
+        self._started = self._runtime.emitter.begin(Retrieval, None, present(self._values), otel_context.get_current())
         self._attached = attached(self._started.context)
         self._attached.__enter__()
 
@@ -96,4 +95,4 @@ class retrieval:  # noqa: N801 - a context manager, named like one
         values = {**self._values, "duration": self._runtime.clock() - self._begun}
         if error is not None:
             values["error_type"] = error_type(type(error).__name__)
-        self._runtime.emitter.finish(self._started, Retrieval(**{name: value for name, value in values.items() if value is not None}))
+        self._runtime.emitter.finish(self._started, present(values))

@@ -15,9 +15,8 @@ from opentelemetry.trace import INVALID_SPAN
 from otel_agent import collected, guard
 from otel_agent.budget import BudgetExceeded
 from otel_agent.emit import Started
-from otel_agent.fields import MAX_ITEMS, OTHER, error_type, identifier, tool_name, word
+from otel_agent.fields import MAX_ITEMS, OTHER, error_type, identifier, present, tool_name, word
 from otel_agent.instrument import runtime
-from otel_agent.instrument.fitting import fitted
 from otel_agent.instrument.policy import enforce, judge
 from otel_agent.instrument.state import Run, current_run, run_waiting_for
 from otel_agent.instrument.stepping import attached
@@ -64,8 +63,8 @@ class Execution:
         }  # fmt: skip
         self._values.update(guard.run("tool.identity", self._identity) or {})
         self._values.update(guard.run("tool.arguments", self._argument_values, validator) or {})
-        self._started = guard.run("tool.span", self._runtime.emitter.begin, ToolExecution, name, self._values, parent) or Started(
-            INVALID_SPAN, parent, {}
+        self._started = guard.run("tool.span", self._runtime.emitter.begin, ToolExecution, name, present(self._values), parent) or Started(
+            ToolExecution, INVALID_SPAN, parent, {}
         )
         self._begun = self._runtime.clock()
         self._attached: attached | None = None
@@ -176,12 +175,11 @@ class Execution:
         read = guard.run("tool.result", self._result_values, result) or {}
         values = {**self._values, **read, "outcome": self._outcome(outcome), "error_type": error}
         values["duration"] = self._runtime.clock() - self._begun
-        record = fitted(ToolExecution, values)
-        guard.run("tool.emit", self._runtime.emitter.finish, self._started, record)
+        guard.run("tool.emit", self._runtime.emitter.finish, self._started, present(values))
         if self._run is not None:
-            self._run.end_tool(record, self._write)
-            if record.call_id is not None:
-                self._run.settle(record.tool, record.call_id)
+            self._run.end_tool(values["outcome"], self._write, bool(values["overlap"]))
+            if values["call_id"] is not None:
+                self._run.settle(values["tool"], values["call_id"])
 
     def _outcome(self, outcome: ToolOutcome) -> ToolOutcome:
         """Why it failed, where more is known: no such tool, or arguments that did not fit the declared schema."""

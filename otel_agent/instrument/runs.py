@@ -18,7 +18,7 @@ from opentelemetry.trace import INVALID_SPAN
 from otel_agent import collected, guard
 from otel_agent.budget import REASONS, Budget, BudgetExceeded, OnExceed
 from otel_agent.emit import Started
-from otel_agent.fields import error_type, identifier, tool_name
+from otel_agent.fields import error_type, identifier, present, tool_name
 from otel_agent.instrument import runtime
 from otel_agent.instrument.runtime import Runtime
 from otel_agent.instrument.state import RUN_KEY, Run, new_history
@@ -92,8 +92,8 @@ class ActiveRun:
         reason = self._reason or reason_of(error) or run.end_reason()
         turn = run.last_turn
         partial = self._partial
-        if partial is None and (reason != "answered" or (turn is not None and turn.truncated)):
-            partial = turn is not None and bool(turn.visible_blocks)
+        if partial is None and (reason != "answered" or (turn is not None and turn["truncated"])):
+            partial = turn is not None and bool(turn.get("visible_blocks"))
         values: dict[str, Any] = {
             **begin_values(run), **budget_values(run.budget), **run.left(), **{name: getattr(run.totals, name) for name in SUMS},
             "agent_version": self._version, "end_reason": reason, "partial_answer": partial, "budget_exceeded": run.exceeded,
@@ -102,8 +102,7 @@ class ActiveRun:
             "max_repeat": run.repeats.max_repeat, "repeats": run.repeats.repeats, "cycles": run.repeats.cycles,
             "duration": self._runtime.clock() - run.started,
         }  # fmt: skip
-        record = AgentRun.model_validate({name: value for name, value in values.items() if value is not None})
-        self._runtime.emitter.finish(self._started, record)
+        self._runtime.emitter.finish(self._started, present(values))
         run.forget()
 
 
@@ -181,13 +180,15 @@ class agent_run:  # noqa: N801 - a context manager and decorator, named like one
         )
         parent = otel_context.get_current()
         values = {**begin_values(run), **budget_values(run.budget), "operation": "invoke_agent", "agent_version": identifier(self._version)}
-        started = guard.run("run.begin", made.emitter.begin, AgentRun, run.agent_name, values, parent) or Started(INVALID_SPAN, parent, {})
+        started = guard.run("run.begin", made.emitter.begin, AgentRun, run.agent_name, present(values), parent)
+        started = started or Started(AgentRun, INVALID_SPAN, parent, {})
         started.context = otel_context.set_value(RUN_KEY, run, started.context)
         run.context = started.context
         guard.run(
             "run.started",
             made.emitter.event,
-            RunStarted(**{**begin_values(run), "agent_version": values["agent_version"]}),
+            RunStarted,
+            present({**begin_values(run), "agent_version": values["agent_version"]}),
             started.context,
         )
         return ActiveRun(made, run, started, values["agent_version"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,9 +17,8 @@ from otel_agent.fields import get, items
 from otel_agent.guard import run as guarded
 from otel_agent.history import History
 from otel_agent.protocol import ToolCall
-from otel_agent.records import ModelTurn, ToolExecution
 from otel_agent.records.closed import Budget as BudgetName
-from otel_agent.records.closed import EndReason
+from otel_agent.records.closed import EndReason, ToolOutcome
 from otel_agent.repeats import Repeats
 from otel_agent.replay import CALL, CALLS, REASONING, Replay, Seal
 
@@ -76,7 +75,7 @@ class Run:
     models: set[str] = field(default_factory=set)
     exceeded: BudgetName | None = None
     context: Context | None = None
-    last_turn: ModelTurn | None = None
+    last_turn: Mapping[str, Any] | None = None
     _pending: dict[str, list[str]] = field(default_factory=dict)
     _writes: int = 0
     _untold: bool = False
@@ -92,19 +91,19 @@ class Run:
         self._tell()
         return number
 
-    def end_turn(self, turn: ModelTurn, calls: list[ToolCall]) -> None:
-        """Take a finished turn into the sums, and keep the ids of the tool calls it asked for."""
-        totals, facts = self.totals, turn.__dict__  # a model's attribute costs ten times a dictionary's
+    def end_turn(self, model: str | None, turn: Mapping[str, Any], calls: list[ToolCall]) -> None:
+        """Take the facts of a finished turn into the sums, and keep the ids of the tool calls it asked for."""
+        totals, find = self.totals, turn.get
         with self._lock:
             self.last_turn = turn
-            totals.truncated_turns += facts["truncated"]
-            totals.usage_missing_turns += facts["usage_state"] == "missing"
-            totals.prefix_breaks += facts["prefix_break"] is not None
-            if facts["request_model"] is not None:
-                self.models.add(facts["request_model"])
+            totals.truncated_turns += turn["truncated"]
+            totals.usage_missing_turns += turn["usage_state"] == "missing"
+            totals.prefix_breaks += find("prefix_break") is not None
+            if model is not None:
+                self.models.add(model)
             for name in TOKEN_SUMS:
-                _add(totals, name, facts[name])
-            self._resend(facts["input_tokens"])
+                _add(totals, name, find(name))
+            self._resend(find("input_tokens"))
             for call in calls:
                 self._expect(call)
             self._note_overdraft(totals.turns)
@@ -167,13 +166,13 @@ class Run:
         self._tell()
         return overlap
 
-    def end_tool(self, tool: ToolExecution, write: bool) -> None:
+    def end_tool(self, outcome: ToolOutcome, write: bool, overlap: bool) -> None:
         """Take a finished execution into the sums."""
         with self._lock:
             self._writes -= write
-            self.totals.tool_failures += tool.outcome != "ok"
-            self.totals.denied += tool.outcome == "denied"
-            self.totals.conflicting_writes += bool(tool.overlap)
+            self.totals.tool_failures += outcome != "ok"
+            self.totals.denied += outcome == "denied"
+            self.totals.conflicting_writes += overlap
 
     def _note_overdraft(self, turns: int, tool_calls: int | None = None) -> BudgetName | None:
         totals = self.totals
@@ -203,13 +202,13 @@ class Run:
         out is the reason; where none was set, the loop's own cap stopped it, which is a turn limit too.
         """
         turn = self.last_turn
-        if turn is None or (turn.finish_reason != "tool_call" and not turn.empty_truncated):
+        if turn is None or (turn["finish_reason"] != "tool_call" and not turn["empty_truncated"]):
             return "answered"
         self._note_overdraft(self.totals.turns)
         self._tell()
         if self.exceeded is not None:
             return REASONS[self.exceeded]
-        return "token_limit" if turn.empty_truncated else "turn_limit"
+        return "token_limit" if turn["empty_truncated"] else "turn_limit"
 
     def left(self) -> dict[str, int | None]:
         """What remains of each counted budget, by record field."""

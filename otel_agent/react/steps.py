@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from opentelemetry import context as otel_context
 
 from otel_agent import guard
-from otel_agent.fields import OTHER, size_band, tool_name, word
+from otel_agent.fields import OTHER, present, size_band, tool_name, word
 from otel_agent.instrument import runtime
 from otel_agent.instrument.runs import begin_values
 from otel_agent.instrument.state import Run, current_run
@@ -109,8 +109,7 @@ class StepParser:
             values["arguments_digest"] = made.digester.digest(step.arguments)
         if run is not None:
             values.update(begin_values(run), turn=run.totals.turns or None, step=self._number(run))
-        record = TextStep(**{name: value for name, value in values.items() if value is not None})
-        made.emitter.event(record, otel_context.get_current())
+        made.emitter.event(TextStep, present(values), otel_context.get_current())
 
     def _tool(self, reading: Reading) -> str | None:
         """The tool as records name it: a name that the model made up is text."""

@@ -215,8 +215,9 @@ class Noted:
         """Costs nothing per call."""
 
     def add(self, value: float, attributes: dict[str, Any], context: Any = None) -> None:
-        """Note a point."""
-        self.points.append(Point(self._name, value, attributes, get_current_span(context).get_span_context().span_id))
+        """Note a point. One that is to have no exemplar comes without a span: it is of the record whose points are being sent."""
+        span = get_current_span(context).get_span_context().span_id or self.points[-1].span
+        self.points.append(Point(self._name, value, attributes, span))
 
     record = add
 
@@ -233,7 +234,10 @@ class Unit:
 
 
 class Floor:
-    """The same spans, metric points and log records, made by hand with the OTel SDK."""
+    """The same spans, metric points and log records, made by hand with the OTel SDK: every point in the context of its span.
+
+    That is how the SDK is used by default. Observation keeps exemplars only where they lead somewhere, see :mod:`otel_agent.emit.metrics`.
+    """
 
     def __init__(self, providers: Providers, memory: Memory, points: list[Point]) -> None:
         self._tracer = providers.tracer.get_tracer("floor")

@@ -14,6 +14,7 @@ from otel_agent import guard, tally
 from otel_agent.adapters import ADAPTERS
 from otel_agent.digest import AnswerDigest, Digester
 from otel_agent.emit import Emitter
+from otel_agent.emit.forms import Form
 from otel_agent.history import History
 from otel_agent.instrument import calls, events, executions, raw, runtime, streams, turns
 from otel_agent.replay import Replay
@@ -85,7 +86,8 @@ FAULTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "accumulator.finish": lambda patch: _accumulator(patch, "finish"),
     "lookup": _on(calls.adapters, "lookup"),
     "endpoint": _on(calls, "endpoint_of"),
-    "record": _on(turns, "validated"),
+    "record": _on(Form, "of"),
+    "values": _on(turns, "response_values"),
     "tap": _on(streams, "tap"),
     "raw": _on(raw, "body_of"),
     "emitter.begin": _on(Emitter, "begin"),
