@@ -41,7 +41,15 @@ class Executor:
         call = seat.call
         # Nobody cancels a thread: a tool that says it was cancelled speaks of something of its own.
         with suppress(asyncio.CancelledError), seat, tool_call(call.id):
-            seat.take(self._dispatches.get(call.name, UNKNOWN).call(call.name, call.arguments))
+            seat.take(_settled(self._dispatches.get(call.name, UNKNOWN).call(call.name, call.arguments)))
+
+
+def _settled(result: Any) -> Any:
+    """A result that is there already. Raises ``TypeError`` for a coroutine, which a thread has nobody to wait for."""
+    if inspect.iscoroutine(result):
+        result.close()
+        raise TypeError
+    return result
 
 
 class AsyncExecutor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -17,6 +18,9 @@ from otel_agent.testing.standin import Reply, SlowReply, Text, Thinking, ToolUse
 pytestmark = pytest.mark.parametrize("api", ADAPTERS)
 
 ORDER = {"type": "object", "properties": {"order": {"type": "string"}}, "required": ["order"]}
+
+customer: ContextVar[str] = ContextVar("customer", default="")
+"""The application's own context, which tools are to find."""
 
 
 def reading(name: str, function: Any) -> Tool:
@@ -71,19 +75,22 @@ async def test_a_run_cancelled_while_the_model_works_has_no_half_turn(api: str) 
         assert [turn.get("error.type") for turn in telemetry.turns] == ["CancelledError", None]
 
 
-async def test_plain_functions_run_in_threads_with_their_run(api: str) -> None:
+async def test_plain_functions_run_in_threads_with_their_context(api: str) -> None:
     """Beside coroutine functions, and without holding up the event loop."""
     barrier = threading.Barrier(2, timeout=10)
     runs: list[Any] = []
+    customers: list[str] = []
 
     def plain(order: str) -> str:
         runs.append(current_run())
+        customers.append(customer.get())
         barrier.wait()
         time.sleep(0.2)
         return order
 
     async def waiting(order: str) -> str:
         runs.append(current_run())
+        customers.append(customer.get())
         await asyncio.to_thread(barrier.wait)
         return order
 
@@ -99,10 +106,12 @@ async def test_plain_functions_run_in_threads_with_their_run(api: str) -> None:
     steps = [calling(ToolUse("plain", {"order": "A"}), ToolUse("waiting", {"order": "B"})), DONE]
     with scripted(steps) as (standin, telemetry):
         ticking = asyncio.create_task(tick())
+        customer.set("4711")
         assert (await AsyncLoop(adapter(api, client_of(api, standin, True)), tools).run("Do it.")).answer == "Done."
         ticking.cancel()
         assert ticks >= 5
         assert [tool["otel_agent.tool.outcome"] for tool in telemetry.tools] == ["ok", "ok"]
+        assert customers == ["4711", "4711"]
         assert {run.run_id for run in runs} == {telemetry.runs[0]["otel_agent.run.id"]}
 
 
@@ -113,6 +122,26 @@ async def test_a_plain_function_may_return_a_coroutine(api: str) -> None:
         await AsyncLoop(adapter(api, client_of(api, standin, True)), tools).run("Do it.")
         assert "order A was sent" in str(standin.requests[1].tool_results)
         assert [tool["otel_agent.tool.outcome"] for tool in telemetry.tools] == ["ok"]
+
+
+def test_a_coroutine_in_the_synchronous_loop_is_a_failure(api: str) -> None:
+    """Not a result that shows the object."""
+    tools = Toolbox([reading("find", lambda order: answered(order))])  # noqa: PLW0108 - not a coroutine function itself
+    with scripted([calling(ToolUse("find", {"order": "A"})), DONE]) as (standin, _):
+        Loop(adapter(api, client_of(api, standin, False)), tools).run("Do it.")
+        assert "The tool failed with TypeError." in str(standin.requests[1].tool_results)
+
+
+def test_a_tool_cancelled_in_a_thread_does_not_end_the_run(api: str) -> None:
+    """It speaks of something of its own."""
+
+    def gone(order: str) -> str:
+        raise asyncio.CancelledError
+
+    with scripted([calling(ToolUse("gone", {"order": "A"})), DONE]) as (standin, telemetry):
+        Loop(adapter(api, client_of(api, standin, False)), Toolbox([Tool("gone", gone, parameters=ORDER)])).run("Do it.")
+        assert "was interrupted" in str(standin.requests[1].tool_results)
+        assert telemetry.runs[0]["otel_agent.run.end_reason"] == "answered"
 
 
 async def test_a_tool_that_was_cancelled_by_itself_does_not_end_the_run(api: str) -> None:

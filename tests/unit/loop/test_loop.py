@@ -61,17 +61,18 @@ def test_what_was_sent_is_sent_again_byte_for_byte(way: Way) -> None:
 
 
 def test_reads_run_together(way: Way) -> None:
-    """Both wait for the other at a barrier, and both know their run."""
+    """Both wait for the other at a barrier, and both know their run and which call they are."""
     barrier = threading.Barrier(2, timeout=10)
 
     def read(order: str) -> str:
         barrier.wait()
         return order
 
-    steps = [calling(ToolUse("read", {"order": "A"}), ToolUse("read", {"order": "B"})), DONE]
+    steps = [calling(ToolUse("read", {"order": "A"}, id="c1"), ToolUse("read", {"order": "B"}, id="c2")), DONE]
     with played(way, steps, [Tool("read", read, parameters=ORDER, effect="read")]) as run:
         assert run.outcome.reason == "answered"
         assert [tool["otel_agent.tool.outcome"] for tool in run.telemetry.tools] == ["ok", "ok"]
+        assert {tool["gen_ai.tool.call.id"] for tool in run.telemetry.tools} == {"c1", "c2"}
         assert {tool["otel_agent.run.id"] for tool in run.telemetry.tools} == {run.telemetry.runs[0]["otel_agent.run.id"]}
 
 
