@@ -19,7 +19,8 @@ subclass of a plain type         the plain type underneath; methods it overrides
 lone surrogate in a string       marker ``surrogate``
 more than 64 levels              marker ``depth``
 a container inside itself        marker ``cycle``
-more than 1 MiB canonical        marker ``size``
+more than 1 MiB canonical        marker ``size``; so is what has more than that many characters when each value counts
+                                 sixteen more, which bounds how many values are walked through
 anything else                    marker ``type``
 ===============================  ==================================================================================
 
@@ -49,6 +50,8 @@ from otel_agent.stored import MISSING, extra, stored
 MAX_DEPTH: Final = 64
 MAX_BYTES: Final = 1 << 20
 MAX_INT: Final = 2**53 - 1
+VALUE: Final = 16
+"""What a value counts beside its characters: so no more than 65,536 values are walked through while the caller waits."""
 
 PREFIX: Final = "uncanonical:"
 
@@ -67,6 +70,9 @@ class Uncanonical(Exception):
         self.marker: Final = Marker(PREFIX + reason)
 
 
+_HUGE: Final = Marker(PREFIX + "size")
+
+
 def is_marker(digest: str) -> bool:
     """True for a marker read back as a plain string. Two equal markers say nothing about the values behind them."""
     return digest.startswith(PREFIX)
@@ -77,7 +83,21 @@ def canonical(value: Any) -> bytes | Marker:
     if type(value) is Marker:
         return value
     data = _fast(value)
-    return _bounded(data) if data is not None else _slow(value)
+    return _slow(value) if data is None else data
+
+
+def members(value: Any) -> tuple[bytes, dict[str, bytes]] | None:
+    """What :func:`canonical` gives for an object and for each of its members, sorted by name, each written once.
+
+    ``None`` where the fast path does not serve.
+    """
+    if type(value) is not dict or not 0 <= _weight(value, MAX_DEPTH) <= MAX_BYTES:
+        return None
+    parts = {name: _quoted(member) if type(member) is str else _encode(member) for name, member in sorted(value.items())}
+    whole = "{" + ",".join([f"{_quoted(name)}:{part}" for name, part in parts.items()]) + "}"
+    if not _simple(whole) or len(data := whole.encode()) > MAX_BYTES:
+        return None
+    return data, {name: part.encode() for name, part in parts.items()}
 
 
 def parse_arguments(text: str) -> Any:  # noqa: PLR0911 - each way in which a text is no value has its answer
@@ -109,63 +129,75 @@ def _reject_constant(_name: str) -> Any:
 # The fast path. `json` writes what RFC 8785 asks for as long as there are no floats, integers are safe, keys are strings, and code
 # point order is UTF-16 order, which holds below the surrogates. tests/unit/test_canonical.py holds it against the library.
 
-_public_encode: Final = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
-
-def _encoder() -> Callable[[Any], str]:
+def encoder(sort_keys: bool) -> Callable[[Any], str]:
     """The interpreter's own encoder made once instead of at each call, which halves the cost of a small value; else the public one."""
     make = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
-        return _public_encode
-    chunks = make(None, None, json.encoder.encode_basestring, None, ":", ",", True, False, False)
+        return _public_encoder(sort_keys)
+    chunks = make(None, None, _quoted, None, ":", ",", sort_keys, False, False)
     return lambda value: "".join(chunks(value, 0))
 
 
-_encode: Final = _encoder()
+def _public_encoder(sort_keys: bool) -> Callable[[Any], str]:
+    return json.JSONEncoder(sort_keys=sort_keys, ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
+
+_quoted: Final = json.encoder.encode_basestring
+_encode: Final = encoder(sort_keys=True)
 _beyond: Final = re.compile("[\ud800-\U0010ffff]")
 
 
-def _fast(value: Any) -> bytes | None:
-    if _fast_size(value, MAX_DEPTH) < 0:
-        return None
+def _simple(text: str) -> bool:
+    return text.isascii() or _beyond.search(text) is None
+
+
+def _fast(value: Any) -> bytes | Marker | None:
+    weight = _weight(value, MAX_DEPTH)
+    if not 0 <= weight <= MAX_BYTES:
+        return None if weight < 0 else _HUGE
     text = _encode(value)
-    return text.encode() if text.isascii() or _beyond.search(text) is None else None
+    return _bounded(text.encode()) if _simple(text) else None
 
 
-def _fast_size(value: Any, depth: int) -> int:
-    """A lower bound of the canonical size, or a negative number when the fast path does not apply."""
+def _weight(value: Any, depth: int) -> int:
+    """Characters and :data:`VALUE` for each value: counted no further than the limit. Negative when the fast path does not apply."""
     kind = type(value)
     if kind is str:
-        return len(value) + 2
+        return VALUE + len(value)
     if kind is int:
-        return 1 if -MAX_INT <= value <= MAX_INT else -1
+        return VALUE if -MAX_INT <= value <= MAX_INT else -1
     if value is None or kind is bool:
-        return 4
+        return VALUE
     if depth == 0:
         return -1
     if kind is dict:
-        return _fast_dict_size(value, depth - 1)
-    return _fast_list_size(value, depth - 1) if kind is list else -1
+        return _dict_weight(value, depth - 1)
+    return _list_weight(value, depth - 1) if kind is list else -1
 
 
-def _fast_dict_size(value: dict[Any, Any], depth: int) -> int:
-    size = 2
+def _dict_weight(value: dict[Any, Any], depth: int) -> int:
+    weight = VALUE
     for key, member in value.items():
-        part = len(member) if type(member) is str else _fast_size(member, depth)
-        if part < 0 or type(key) is not str or size > MAX_BYTES:
+        part = VALUE + len(member) if type(member) is str else _weight(member, depth)
+        if part < 0 or type(key) is not str:
             return -1
-        size += part + len(key)
-    return size
+        weight += part + len(key)
+        if weight > MAX_BYTES:
+            break
+    return weight
 
 
-def _fast_list_size(value: list[Any], depth: int) -> int:
-    size = 2
+def _list_weight(value: list[Any], depth: int) -> int:
+    weight = VALUE
     for member in value:
-        part = len(member) if type(member) is str else _fast_size(member, depth)
-        if part < 0 or size > MAX_BYTES:
+        part = VALUE + len(member) if type(member) is str else _weight(member, depth)
+        if part < 0:
             return -1
-        size += part + 1
-    return size
+        weight += part
+        if weight > MAX_BYTES:
+            break
+    return weight
 
 
 # The slow path: a plain copy by the rule above, then the library.
@@ -179,7 +211,7 @@ def _slow(value: Any) -> bytes | Marker:
 
 
 def _bounded(data: bytes) -> bytes | Marker:
-    return data if len(data) <= MAX_BYTES else Marker(PREFIX + "size")
+    return data if len(data) <= MAX_BYTES else _HUGE
 
 
 _surrogate: Final = re.compile("[\ud800-\udfff]")
@@ -195,7 +227,7 @@ class _Reading:
         self.left = MAX_BYTES
 
     def plain(self, value: Any) -> Any:
-        self.spend(1)
+        self.spend(VALUE)
         kind = type(value)
         rule = _RULES.get(kind) or _inherited(kind)
         if rule is None:
@@ -220,9 +252,9 @@ class _Reading:
             self.open.discard(id(container))
 
     def text(self, value: str) -> str:
+        self.spend(len(value))
         if not value.isascii() and _surrogate.search(value) is not None:
             raise Uncanonical("surrogate")
-        self.spend(len(value))
         return value
 
     def array(self, container: Any, members: Iterable[Any]) -> Any:

@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from otel_agent import fields, guard
-from otel_agent.canonical import PREFIX, Marker, canonical
+from otel_agent.canonical import PREFIX, Marker, canonical, members
 
 MIN_KEY: Final = 16
+_NO_NAME: Final = (None, fields.OTHER)
 _BLOCK: Final = 64
 _INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
@@ -86,20 +87,36 @@ class Digester:
         except UnicodeEncodeError:
             return PREFIX + "surrogate"
 
+    def call(self, arguments: Any, declared_names: Collection[str] | None) -> tuple[str, int | None, ArgumentDigests]:
+        """:meth:`digest_with_band` and :meth:`arguments` of the same arguments, writing each once where that can be. Never raises."""
+        found = None if declared_names is None else guard.run("digest", members, arguments)
+        if found is None or declared_names is None:
+            return *self.digest_with_band(arguments), self.arguments(arguments, declared_names)
+        whole, parts = found
+        given = [name for name in parts if name in declared_names]
+        kept = tuple([name for name in given if fields.tool_name(name) not in _NO_NAME][: fields.MAX_ITEMS])
+        digests = tuple([self.written(self.mac(parts[name])) for name in kept])
+        return self.written(self.mac(whole)), fields.size_band(len(whole)), ArgumentDigests(kept, digests, len(parts) - len(given))
+
     def arguments(self, arguments: Any, declared_names: Collection[str] | None) -> ArgumentDigests:
         """Digests by name for the arguments that the schema declares; the rest is counted, since a model's own name is text."""
         if declared_names is None or not issubclass(type(arguments), dict):
             return ArgumentDigests()
         given = [name for name in dict.keys(arguments) if type(name) is str and name in declared_names]
-        kept = sorted(name for name in given if fields.tool_name(name) not in (None, fields.OTHER))[: fields.MAX_ITEMS]
+        kept = sorted(name for name in given if fields.tool_name(name) not in _NO_NAME)[: fields.MAX_ITEMS]
         digests = tuple(self.digest(dict.__getitem__(arguments, name)) for name in kept)
         return ArgumentDigests(tuple(kept), digests, dict.__len__(arguments) - len(given))
 
     def mac(self, data: bytes) -> bytes:
-        """HMAC-SHA-256 of ``data``: 32 bytes."""
-        inner = self._inner.copy()
+        """HMAC-SHA-256 of ``data``: 32 bytes.
+
+        Two copied states cost half of what ``hmac.digest`` does, which looks the hash up and pads the key each time.
+        """
+        inner, outer = self._inner.copy(), self._outer.copy()
         inner.update(data)
-        return self.closed(inner)
+        outer.update(inner.digest())
+        made: bytes = outer.digest()
+        return made
 
     def opened(self) -> Any:
         """A running inner hash, to be fed with ``update`` and given to :meth:`closed`."""

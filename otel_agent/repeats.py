@@ -8,9 +8,10 @@ it is reported at the call that completes the second round, and again at the end
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from otel_agent.canonical import is_marker
 from otel_agent.tally import tally
@@ -24,8 +25,7 @@ Cycle = Literal[2, 3]
 Key = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class CallFacts:
+class CallFacts(NamedTuple):
     """Names as in :class:`otel_agent.records.ToolExecution`; both counts include the call itself."""
 
     repeat: int
@@ -102,7 +102,7 @@ class Repeats:
     def _round(self) -> Cycle | None:
         """The length of the cycle that has just come round. The calls inside a further round are turns of the same cycle, not new ones."""
         self._since_cycle += 1
-        found = _cycle(list(self._last))
+        found = _cycle(self._last)
         if found is None or (found == self._cycle and self._since_cycle < found):
             return None
         self._cycle, self._since_cycle = found, 0
@@ -113,13 +113,16 @@ def _key(tool: str, digest: str | None) -> Key | None:
     return None if digest is None or is_marker(digest) else (tool, digest)
 
 
-def _cycle(calls: list[object]) -> Cycle | None:
+def _cycle(calls: Sequence[object]) -> Cycle | None:
     if _twice(calls, 2):
         return 2
     return 3 if _twice(calls, 3) else None
 
 
-def _twice(calls: list[object], length: int) -> bool:
+def _twice(calls: Sequence[object], length: int) -> bool:
     """True when the last ``length`` calls repeat those before them and are not all one call."""
-    once = calls[-length:]
-    return len(calls) >= 2 * length and calls[-2 * length : -length] == once and any(call != once[0] for call in once)
+    if len(calls) < 2 * length or calls[-1] != calls[-1 - length]:  # nearly always
+        return False
+    last = list(calls)[-2 * length :]
+    once = last[length:]
+    return last[:length] == once and any(call != once[0] for call in once)

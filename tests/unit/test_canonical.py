@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, tzinfo
 from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
+from time import thread_time
 from typing import Any
 from uuid import UUID
 
@@ -225,7 +226,46 @@ class TestFastPath:
     @given(trees)
     def test_the_interpreters_encoder_agrees_with_the_public_one(self, value: Any) -> None:
         """It is made by a function that is not documented."""
-        assert module._encode(value) == module._public_encode(value)
+        for sort_keys in (True, False):
+            assert module.encoder(sort_keys)(value) == module._public_encoder(sort_keys)(value)
+
+    @given(st.dictionaries(st.text(max_size=4), mixed, max_size=5))
+    def test_the_members_of_an_object_are_written_as_alone_and_in_the_whole(self, value: dict[str, Any]) -> None:
+        """Wherever they are written at once."""
+        found = module.members(value)
+        if found is not None:
+            assert found[0] == rfc8785.dumps(value)
+            assert found[1] == {name: rfc8785.dumps(member) for name, member in value.items()}
+            assert list(found[1]) == sorted(value)
+
+    def test_plain_arguments_are_written_at_once(self) -> None:
+        """Else it would be of no use."""
+        assert module.members({"b": 1, "a": "x"}) == (b'{"a":"x","b":1}', {"a": b'"x"', "b": b"1"})
+
+    @pytest.mark.parametrize("value", [[1], {1: 2}, {"a": 1.5}, {"a": "x" * MAX_BYTES}, {"a": '"' * (MAX_BYTES - 40)}, {"a": "\ud800"}])
+    def test_others_are_left_to_the_rule(self, value: Any) -> None:
+        """What the fast path refuses, or is too large."""
+        assert module.members(value) is None
+
+
+class TestBounds:
+    @pytest.mark.parametrize("path", [list, tuple])
+    def test_more_values_than_the_bound_are_too_many_on_both_paths(self, path: Any) -> None:
+        """Their own bytes would pass."""
+        assert type(canonical(path([1] * (MAX_BYTES // module.VALUE - 1)))) is bytes
+        assert canonical(path([1] * (MAX_BYTES // module.VALUE))) == "uncanonical:size"
+
+    @pytest.mark.parametrize(
+        "value",
+        [[1] * 10**6, [1.5] * 10**6, dict.fromkeys(map(str, range(10**6)), 1), {"a": "x" * 50_000_000}, "\u00e9" * 20_000_000,
+         [[1.5] * 1000] * 1000, b"x" * 50_000_000],
+        ids=["ints", "floats", "keys", "text in an object", "text", "lists", "bytes"],
+    )  # fmt: skip
+    def test_what_is_huge_is_refused_before_it_is_walked_through(self, value: Any) -> None:
+        """In what the largest small value takes, not in what it would take."""
+        begun = thread_time()
+        assert canonical(value) == "uncanonical:size"
+        assert thread_time() - begun < 0.5
 
 
 class TestParseArguments:

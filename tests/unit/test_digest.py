@@ -104,6 +104,23 @@ class TestDigester:
         assert PINNED.digest(Marker("uncanonical:size")) == "uncanonical:size"
 
 
+class TestCalls:
+    @given(
+        st.dictionaries(
+            st.sampled_from(["a", "b", "c d", "é", "_OTHER"]), st.text(max_size=3) | st.floats() | st.lists(st.integers()), max_size=4
+        ),
+        st.none() | st.sets(st.sampled_from(["a", "b", "c d", "é", "_OTHER"])),
+    )
+    def test_one_walk_gives_what_two_give(self, arguments: dict[str, Any], declared: set[str] | None) -> None:
+        """The digest of the whole and those by name."""
+        assert PINNED.call(arguments, declared) == (*PINNED.digest_with_band(arguments), PINNED.arguments(arguments, declared))
+
+    @pytest.mark.parametrize("arguments", [{1: 2, "a": 3}, {"a": object()}, ["a"], None, {"a": "x" * (1 << 20)}])
+    def test_so_it_does_for_what_has_no_form(self, arguments: Any) -> None:
+        """Markers."""
+        assert PINNED.call(arguments, {"a"}) == (*PINNED.digest_with_band(arguments), PINNED.arguments(arguments, {"a"}))
+
+
 class TestArguments:
     def test_only_declared_names_are_kept_and_sorted(self) -> None:
         """A name the model made up is text, so it is counted and not kept."""
