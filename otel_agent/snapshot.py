@@ -128,7 +128,8 @@ class Snapshot:
         count = len(self._shapes)
         if len(items) < count:
             return False
-        return self._shapes == list(items[:count]) and self._saved == self._live
+        lead = items[:count]
+        return self._shapes == (lead if type(lead) is list else list(lead)) and self._saved == self._live
 
     def same(self, items: Sequence[Any]) -> list[bool]:
         """For each index both have, whether the message there is unchanged as far as comparison can tell."""
@@ -179,7 +180,9 @@ class Snapshot:
 
     def _members(self, members: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
         return {
-            name: self._value(name, value) if name in names else value if value is None or name in _QUIET else ANYTHING
+            name: (value if type(value) is str else self._value(name, value))
+            if name in names
+            else (value if value is None or name in _QUIET else ANYTHING)
             for name, value in members.items()
         }
 

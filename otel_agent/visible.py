@@ -10,11 +10,10 @@ The projection is nested arrays of strings, numbers, booleans and ``null``; its 
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Any, Final
 
-from otel_agent.canonical import MAX_BYTES, Marker, canonical
+from otel_agent.canonical import MAX_BYTES, Marker, canonical, encoder
 from otel_agent.stored import read
 
 _RESULT_ONLY_ID: Final = ("tool_use_id",)
@@ -99,21 +98,18 @@ BLOCK_LISTS: Final = frozenset({"content", "parts", "output", "tool_calls"})
 
 HIDDEN_PHASE: Final = "commentary"
 
-_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+_encode: Final = encoder(sort_keys=False)
 
 
 def kind_of(item: Any) -> str:
     """The type by which a message, item, block or part is read."""
-    kind = read(item, "type")
-    if type(kind) is str:
-        return _phased(item, kind) if kind == "message" else kind
-    if read(item, "role") is not None:
-        return _phased(item, "message")
-    return "thought" if read(item, "thought") is True else "part"
-
-
-def _phased(item: Any, kind: str) -> str:
-    return HIDDEN_PHASE if read(item, "phase") == HIDDEN_PHASE else kind
+    find = item.get if type(item) is dict else partial(read, item)
+    kind = find("type")
+    if type(kind) is not str:
+        if find("role") is None:
+            return "thought" if find("thought") is True else "part"
+        kind = "message"
+    return HIDDEN_PHASE if kind == "message" and find("phase") == HIDDEN_PHASE else kind
 
 
 def encoded(item: Any) -> bytes:
@@ -134,7 +130,7 @@ def _members(source: Any, names: tuple[str, ...]) -> list[Any]:
     for name in names:
         value = find(name)
         if value is not None:
-            out += (name, _value(name, value))
+            out += (name, value if type(value) is str and len(value) <= MAX_BYTES else _value(name, value))
     return out
 
 
