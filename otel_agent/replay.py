@@ -41,7 +41,7 @@ class Seal(NamedTuple):
     mark: int | None = None
 
 
-Step = tuple[Seal, ...]
+Step = Sequence[Seal]
 """What one response obliges the caller to send back, in order."""
 
 CALL: Final = "call"
@@ -88,13 +88,14 @@ def seal(block: Any) -> Seal | None:
 
     A stream accumulator calls it on items that arrive whole, and makes ``Seal(type, id)`` for those that arrive in pieces.
     """
-    kind = read(block, "type")
+    own = _stored(block)
+    kind = own.get("type") or read(block, "type")
     if type(kind) is not str:
         return None
     if kind in REASONING:
-        return Seal(kind, _word(_stored(block, "id")), _mark(block, kind))
+        return Seal(kind, _word(own.get("id")), _mark(own, kind))
     if kind in CALLS:
-        return Seal(CALL, _word(read(block, CALLS[kind])))
+        return Seal(CALL, _word(own.get(CALLS[kind]) or read(block, CALLS[kind])))
     return Seal(REFERENCE, _word(read(block, "id"))) if kind == "item_reference" else None
 
 
@@ -108,7 +109,7 @@ class Replay:
 
     def remember(self, items: Any) -> None:
         """Take the items of a response: content blocks, output items, a chat message (alone or in a list), or seals from a stream."""
-        step = tuple(_seals(items if type(items) in (list, tuple) else (items,)))
+        step = _seals(items if type(items) in (list, tuple) else (items,))
         calls = [each.id for each in step if each.kind == CALL and each.id is not None]
         with self._lock:
             self._owing = self._owing or 0 < len(calls) < len(step)
@@ -130,51 +131,58 @@ class Replay:
 # From items to seals
 
 
-def _seals(items: Iterable[Any]) -> Iterator[Seal]:
+def _seals(items: Iterable[Any]) -> list[Seal]:
+    seals: list[Seal] = []
     for item in items:
         if type(item) is Seal:
-            yield item
+            seals.append(item)
         elif (found := seal(item)) is not None:
-            yield found
+            seals.append(found)
         elif read(item, "role") is not None:
-            yield from _message_seals(item)
+            seals += _message_seals(item)
+    return seals
 
 
-def _message_seals(message: Any) -> Iterator[Seal]:
+def _message_seals(message: Any) -> list[Seal]:
     """Seals of a chat message or of a message with content blocks: reasoning beside the text comes before the calls."""
-    member = next((name for name in DUE_MEMBERS if _stored(message, name) is not None), None)
-    if member is not None:
-        yield from _beside(member, _stored(message, member))
+    own = _stored(message)
+    member = next((name for name in DUE_MEMBERS if own.get(name) is not None), None)
+    seals = [] if member is None else _beside(member, own[member])
     content = read(message, "content")
     if type(content) in (list, tuple):
-        yield from _seals(content)
-    for call in fields.items(read(message, "tool_calls")):
-        yield Seal(CALL, _word(read(call, "id")))
+        seals += _seals(content)
+    seals += [Seal(CALL, _word(read(call, "id"))) for call in fields.items(read(message, "tool_calls"))]
+    return seals
 
 
-def _beside(member: str, value: Any) -> Iterator[Seal]:
-    for each in value if type(value) in (list, tuple) else (value,):
-        yield Seal(member, _word(_stored(each, "id")), _hashed(each))
+def _beside(member: str, value: Any) -> list[Seal]:
+    return [Seal(member, _word(_stored(each).get("id")), _hashed(each)) for each in (value if type(value) in (list, tuple) else (value,))]
 
 
 def _word(value: Any) -> str | None:
     return value if type(value) is str else None
 
 
-def _mark(block: Any, kind: str) -> int | None:
+def _mark(own: dict[str, Any], kind: str) -> int | None:
     """Digest of the members that may not change. With encrypted content the summary beside it is for readers only."""
-    values = tuple([_stored(block, name) for name in REASONING[kind]])
+    values = tuple([own.get(name) for name in REASONING[kind]])
     if kind == "reasoning" and values[0] is not None:
         values = values[:1]
     return _hashed(values) if values.count(None) < len(values) else None
 
 
-def _stored(source: Any, name: str) -> Any:
-    """A member as a dictionary or an instance stores it; ``None`` when it does not."""
+_NOTHING: Final[dict[str, Any]] = {}
+
+
+def _stored(source: Any) -> dict[str, Any]:
+    """What a dictionary or an instance stores, by name. Looked up once: finding it costs an instance as much as three of its members."""
     if type(source) is dict:
-        return source.get(name)
-    found = (instance_dict(source) or {}).get(name)
-    return extra(source).get(name) if found is None else found
+        return source
+    own = instance_dict(source)
+    if own is None:
+        return _NOTHING
+    more = extra(source)
+    return {**more, **own} if more else own
 
 
 def _hashed(value: Any) -> int:
@@ -208,7 +216,7 @@ def _open_steps(items: Sequence[Any], steps: dict[str, Step]) -> Iterable[tuple[
     """
     open_steps: dict[int, tuple[Step, list[Seal]]] = {}
     for turn in _turns_backwards(items):
-        found = [*_seals(turn)]
+        found = _seals(turn)
         due = next((steps[each.id] for each in found if each.kind == CALL and each.id in steps), None)
         if due is None or (id(due) not in open_steps and len(open_steps) == LOOK_BACK):
             break
