@@ -73,20 +73,36 @@ class MessagesStream:
 
     def feed(self, event: Any) -> Phase:
         """Read one event."""
-        kind = event.get("type") if issubclass(type(event), dict) else getattr(event, "type", None)
+        # Nearly every event is a delta of an announced block, as the SDK's own object: read with as few steps as there can be.
+        if type(event) is not dict:
+            try:
+                if event.type == "content_block_delta" and (phase := self._kinds.get(event.index)) is not None:
+                    return phase if phase is not VISIBLE else self._visible(event.index, event.delta)
+            except (AttributeError, TypeError):  # it lacks a member, or has one of another type
+                pass
+        kind = get(event, "type")
         if kind == "content_block_delta":
             return self._delta(event)
         handler = self._HANDLERS.get(kind) if isinstance(kind, str) else None
         return SILENT if handler is None else handler(self, event)
 
+    def _visible(self, index: int, delta: Any) -> Phase:
+        if delta.type == "text_delta":
+            text = delta.text
+            if type(text) is str and text:
+                self._spoken.add(index)
+                if self._answer is not None:
+                    self._answer.update(text)
+        return VISIBLE
+
     def _delta(self, event: Any) -> Phase:
-        index = event.get("index") if issubclass(type(event), dict) else getattr(event, "index", None)
+        index = get(event, "index")
         place = index if type(index) is int else -1
         phase = self._kinds.get(place)
         if phase is None:
             phase = self._unannounced(place, event)
         if phase is VISIBLE:
-            delta = event.get("delta") if issubclass(type(event), dict) else getattr(event, "delta", None)
+            delta = get(event, "delta")
             if get(delta, "type") == "text_delta":
                 self._speak(place, get(delta, "text"))
         return phase
