@@ -99,7 +99,7 @@ class ChatStream:
             text, choice = source.delta.content, self._choices.get(source.index)
             if source.finish_reason is not None or type(text) is not str or not text or choice is None:
                 return False
-        except (AttributeError, TypeError):  # it lacks a member, or has one of another type
+        except (AttributeError, LookupError, TypeError):  # it lacks a member, or has one of another type
             return False
         choice.spoken = choice.started = True
         self._closing = False
