@@ -212,6 +212,9 @@ def left_open(shop: Shop) -> None:
     active.bind(converse)(shop, "Export everything.")
 
 
+EXPORTING: Final = 20.0
+"""Seconds that the last export may take."""
+
 AGENTS: Final[dict[str, Callable[[Shop], None]]] = {
     "support": reference,
     "research-looping": looping,
@@ -231,7 +234,7 @@ AGENTS: Final[dict[str, Callable[[Shop], None]]] = {
 
 
 def main() -> int:
-    """Play all scenarios once; a line of JSON per scenario tells whoever started this how far it is."""
+    """Play all scenarios once; a line of JSON per scenario tells whoever started this how far it is. 1 when not all was taken."""
     parser = argparse.ArgumentParser(prog="python -m otel_agent.demo.agents")
     parser.add_argument("standin", help="root URL of the stand-in")
     parser.add_argument("--only", help="one scenario")
@@ -240,7 +243,7 @@ def main() -> int:
         if arguments.only in {None, scenario.name}:
             AGENTS.get(scenario.name, plain)(Shop(arguments.standin, scenario.name))
             print(json.dumps({"done": scenario.name}), flush=True)
-    return 0
+    return 0 if otel_agent.flush(EXPORTING) else 1
 
 
 if __name__ == "__main__":

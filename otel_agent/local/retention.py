@@ -19,7 +19,7 @@ import duckdb
 
 from otel_agent import semconv
 from otel_agent.local.queries import NANOS, iso
-from otel_agent.local.store import Store, StoreError, StoreHeld, private_umask, wal
+from otel_agent.local.store import Store, StoreError, StoreHeld, open_read_only, private_umask, wal
 from otel_agent.local.tables import LOGS, SPANS, TABLES
 
 MEMORY: Final = "512MB"
@@ -64,6 +64,16 @@ def delete(store: Store, before: datetime) -> Pruned:
 def _in_order() -> list[str]:
     """Log records last: they say which runs are alive."""
     return sorted(TABLES, key=lambda table: table == LOGS)
+
+
+def holds_older(path: Path, before: datetime) -> bool:
+    """Whether anything would go; cheap, and changes nothing. Raises :class:`StoreError`."""
+    connection = open_read_only(path)
+    try:
+        asked = (f"SELECT 1 FROM {table} WHERE {_too_old(table)} LIMIT 1" for table in TABLES)  # noqa: S608 - our own names
+        return any(connection.execute(statement, {"before": before}).fetchone() for statement in asked)
+    finally:
+        connection.close()
 
 
 def rewrite(path: Path, before: datetime) -> Pruned:
@@ -132,6 +142,4 @@ def summary(found: Mapping[str, Any], days: int) -> str:
     removed = f"removed {total:,} records older than {age}" + (f" ({tables})" if tables else "")
     if found["rewritten"]:
         return f"{removed}; the store went from {_megabytes(found['bytes_before'])} to {_megabytes(found['bytes_after'])}"
-    return (
-        f"{removed}; the receiver that runs uses their space again, the file shrinks at its next start with --keep or by a prune without it"
-    )
+    return f"{removed}; the receiver that runs uses their space again; to shrink the file, end it and prune" if total else removed

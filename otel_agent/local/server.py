@@ -26,7 +26,7 @@ from otel_agent.local.over_grpc import CannotListen
 from otel_agent.local.over_http import otlp_routes
 from otel_agent.local.quiet import without_messages
 from otel_agent.local.settings import LocalSettings
-from otel_agent.local.store import Store
+from otel_agent.local.store import Store, StoreError
 from otel_agent.local.writer import WriteFailed, Writer
 
 GRACE: Final = 10.0
@@ -88,7 +88,12 @@ class LocalServer:
         settings = self.settings
         if settings.keep_days is None or not settings.path.exists():
             return None
-        return retention.rewrite(settings.path, retention.cutoff(settings.keep_days))
+        before = retention.cutoff(settings.keep_days)
+        try:
+            older = retention.holds_older(settings.path, before)
+        except StoreError:  # what is wrong with it, or that it is empty, is seen when it is opened for writing
+            return None
+        return retention.rewrite(settings.path, before) if older else None
 
     def _prune(self, store: Store, writer: Writer, days: int) -> retention.Pruned:
         pruned: retention.Pruned = writer.do(lambda: retention.delete(store, retention.cutoff(days))).result()

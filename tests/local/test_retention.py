@@ -107,6 +107,8 @@ def test_the_receiver_prunes_at_its_start(filled: Path) -> None:
         assert f"records of {DAYS} days are kept: removed 11 records older than {DAYS} days" in greeting(running)
         check_kept(filled)
     assert counts(filled) == {table: before[table] - REMOVED[table] for table in TABLES}
+    with LocalServer(filled, grpc_port=0, http_port=0, keep_days=DAYS) as running:
+        assert f"records of {DAYS} days are kept\n" in greeting(running)  # nothing is written anew for nothing
 
 
 def test_the_receiver_prunes_as_time_goes_by(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,3 +226,14 @@ def test_the_variable_for_days() -> None:
     for wrong in ("0", "-1", "1.5", "true", "99999"):
         with pytest.raises(SettingsError, match="OTEL_AGENT_LOCAL_KEEP_DAYS"):
             local_keep_days({"OTEL_AGENT_LOCAL_KEEP_DAYS": wrong})
+
+
+def test_an_empty_file_is_no_reason_not_to_start(database: Path) -> None:
+    """There is nothing in it to prune."""
+    database.parent.mkdir()
+    with duckdb.connect(str(database)):
+        pass
+    with LocalServer(database, grpc_port=0, http_port=0, keep_days=1) as running:
+        assert running.pruned is None
+        send_http(running, logs(ended("r1")))
+    assert [run["run_id"] for run in reader.runs(database)["runs"]] == ["r1"]
