@@ -26,9 +26,13 @@ def test_children_are_recorded(method: str, protocol: str, provider: Standin, co
     assert recorded == {"parent", "worker0", "worker1", "worker2"}
 
 
-def test_each_worker_counts_for_itself(provider: Standin, collector: Collector) -> None:
-    """Counters of two processes under one instance would be one broken series."""
-    ok(program("forking", provider.url(), "prefork", env=environment(collector.http, OTEL_AGENT_EXIT_TIMEOUT="20"), seconds=120))
+@pytest.mark.parametrize("given", ["", "pod-7"])
+def test_each_worker_counts_for_itself(given: str, provider: Standin, collector: Collector) -> None:
+    """Counters of two processes under one instance would be one broken series, also where the parent was given its own."""
+    env = environment(collector.http, OTEL_AGENT_EXIT_TIMEOUT="20")
+    if given:
+        env["OTEL_RESOURCE_ATTRIBUTES"] = f"service.instance.id={given}"
+    ok(program("forking", provider.url(), "prefork", env=env, seconds=120))
     owners: dict[str, set[str]] = {}
     for about, _, record in collector.groups("logs", "scopeLogs", "logRecords"):
         if record.get("eventName") == "otel_agent.agent_run":
@@ -36,3 +40,4 @@ def test_each_worker_counts_for_itself(provider: Standin, collector: Collector) 
             owners.setdefault(name, set()).add(about["service.instance.id"])
     assert all(len(instances) == 1 for instances in owners.values())
     assert len({next(iter(instances)) for instances in owners.values()}) == len(owners) == 4
+    assert (given or next(iter(owners["parent"]))) in owners["parent"]
