@@ -33,6 +33,12 @@ ACTION: Final = Phase.ACTION
 RESULT: Final = Phase.RESULT
 
 
+DUE_MEMBERS: Final = ("reasoning_details", "thinking_blocks", "reasoning_content")
+"""Where a chat message carries reasoning that must come back; the first that is there counts, since the others repeat it.
+
+``reasoning`` and ``thinking`` (vLLM, Groq, Ollama) may come back or not, so they are not due."""
+
+
 @dataclass(slots=True)
 class RequestFacts:
     """What the request says. ``None`` where it says nothing."""

@@ -20,7 +20,7 @@ from threading import Lock
 from typing import Any, Final, NamedTuple
 
 from otel_agent import fields
-from otel_agent.protocol import Conversation
+from otel_agent.protocol import DUE_MEMBERS, Conversation
 from otel_agent.records.closed import Api
 from otel_agent.stored import extra, instance_dict, read
 from otel_agent.tally import tally
@@ -64,11 +64,6 @@ CALLS: Final[dict[str, str]] = {
     "apply_patch_call": "call_id",
 }
 """Tool calls the application answers, by type, with the member that holds the id its result will name."""
-
-DUE_MEMBERS: Final = ("reasoning_details", "thinking_blocks", "reasoning_content")
-"""Where a chat message carries reasoning that must come back; the first that is there counts, since the others repeat it.
-
-``reasoning`` and ``thinking`` (vLLM, Groq, Ollama) may come back or not, so they are not due."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from otel_agent.adapters import chat_calls, errors, finish, usage
 from otel_agent.adapters.blocks import counted
 from otel_agent.adapters.members import extras, has_any, member
 from otel_agent.fields import get, identifier, items, model_name, word
-from otel_agent.protocol import ACTION, DELIBERATION, SILENT, VISIBLE, Answer, Phase, RequestFacts, ResponseFacts
+from otel_agent.protocol import ACTION, DELIBERATION, DUE_MEMBERS, SILENT, VISIBLE, Answer, Phase, RequestFacts, ResponseFacts
 from otel_agent.records.closed import FinishReason
 
 DELIBERATION_KEYS: Final = (
@@ -32,12 +32,13 @@ PARTS: Final[dict[str, Phase]] = {
 class _Choice:
     """What one choice has shown so far."""
 
-    __slots__ = ("calls", "deliberated", "parts", "reason", "refused", "spoken", "started")
+    __slots__ = ("calls", "deliberated", "owed", "parts", "reason", "refused", "spoken", "started")
 
     def __init__(self) -> None:
         self.calls = chat_calls.Calls()
         self.parts: list[Phase | None] = []
         self.reason: str | None = None
+        self.owed: str | None = None
         self.started = self.spoken = self.refused = self.deliberated = False
 
     def normal(self) -> FinishReason:
@@ -46,6 +47,11 @@ class _Choice:
         if reason != "stop":
             return reason
         return "content_filter" if self.refused else "tool_call" if self.calls.made else "stop"
+
+    def announced(self) -> list[tuple[str, str | None]]:
+        """The member with the reasoning that must come back with the calls, and the calls."""
+        calls: list[tuple[str, str | None]] = [("function_call", call.call_id) for call in self.calls.made]
+        return [(self.owed, None), *calls] if self.owed is not None and calls else []
 
     def kinds(self) -> list[Phase | None]:
         """Its blocks by kind."""
@@ -164,6 +170,8 @@ class ChatStream:
             choice.deliberated, phase = True, DELIBERATION
         if choice.calls.read(message, self._offered):
             return ACTION
+        if phase is DELIBERATION and choice.owed is None:  # a piece with nothing else in it, so the member is no mere null
+            choice.owed = next((name for name in DUE_MEMBERS if has_any(message, (name,))), None)
         if phase is SILENT and self._speaks_otherwise(choice, message):
             choice.spoken = True
             return VISIBLE
@@ -212,6 +220,7 @@ class ChatStream:
             response_tier=tier,
             blocks=counted([kind for choice in seen for kind in choice.kinds()]),
             tool_calls=[call for choice in seen for call in choice.calls.made],
+            announced=[each for choice in seen[:1] for each in choice.announced()],
             usage=usage.inclusive_form(self._usage),
             error_type=self._error,
         )

@@ -16,7 +16,7 @@ from otel_agent.digest import Digester
 from otel_agent.fields import get, items
 from otel_agent.guard import run as guarded
 from otel_agent.history import History
-from otel_agent.protocol import ToolCall
+from otel_agent.protocol import DUE_MEMBERS, ToolCall
 from otel_agent.records.closed import Budget as BudgetName
 from otel_agent.records.closed import EndReason, ToolOutcome
 from otel_agent.repeats import Repeats
@@ -117,7 +117,7 @@ class Run:
 
     def remember_stream(self, announced: list[tuple[str, str | None]]) -> None:
         """The same for a stream, which told types and ids only: a dropped item shows, a changed one does not."""
-        owed = [(kind, found) for kind, found in announced if kind in CALLS or kind in REASONING]
+        owed = [(kind, found) for kind, found in announced if kind in CALLS or kind in REASONING or kind in DUE_MEMBERS]
         seals = [Seal(CALL, found) if kind in CALLS else Seal(kind, None) for kind, found in owed]
         if seals:
             self.replay.remember(seals)
