@@ -194,7 +194,7 @@ class Forked:
 
 
 def exporter(signal: str, settings: Settings) -> Any:
-    """The exporter that the environment asks for, or ``None``: when it asks for none, and when files for TLS cannot be read."""
+    """The exporter that the environment asks for, or ``None``: when it asks for none, and when that cannot be made, which is logged."""
     wanted = settings.exporters[signal]
     if wanted == "none":
         return None
@@ -204,7 +204,8 @@ def exporter(signal: str, settings: Settings) -> Any:
         guard.log.warning("%s are not exported: %s", signal, why)
         return None
     module, name = OTLP[signal, settings.signal_protocols.get(signal, settings.protocol)]
-    return getattr(import_module(module), name)(**_arguments(settings.stand_ins.get(signal, {})))
+    # The exporters raise on some variables of the SDK's own, such as unknown credential providers, and quote their values.
+    return guard.run("sdk.exporter", lambda: getattr(import_module(module), name)(**_arguments(settings.stand_ins.get(signal, {}))))
 
 
 def _arguments(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,6 +222,12 @@ class Pipeline:
         self._about = resource()
         self._forked = Forked(self._about)
         self.deliveries: list[Delivery] = []
+        self.hindered = False
+
+    def _exporter(self, signal: str) -> Any:
+        made = exporter(signal, self._settings)
+        self.hindered = self.hindered or (made is None and self._settings.exporters[signal] != "none")
+        return made
 
     def _watched(self, *, sums: bool = False) -> dict[str, Any]:
         self.deliveries.append(Delivery(sums=sums))
@@ -229,13 +236,13 @@ class Pipeline:
     def tracer(self) -> TracerProvider:
         """A tracer provider with its exporter."""
         made = TracerProvider(resource=self._about, shutdown_on_exit=False)
-        if (spans := exporter("traces", self._settings)) is not None:
+        if (spans := self._exporter("traces")) is not None:
             made.add_span_processor(BatchSpanProcessor(GuardedSpanExporter(spans, **self._watched())))
         return made
 
     def meter(self) -> MeterProvider:
         """A meter provider with its exporter."""
-        metrics = exporter("metrics", self._settings)
+        metrics = self._exporter("metrics")
         readers = [] if metrics is None else [self._reader(metrics)]
         return MeterProvider(readers, resource=self._about, shutdown_on_exit=False, exemplar_filter=_exemplars(self._settings))
 
@@ -246,7 +253,7 @@ class Pipeline:
     def logger(self) -> LoggerProvider:
         """A logger provider with its exporter."""
         made = LoggerProvider(resource=self._about, shutdown_on_exit=False)
-        if (logs := exporter("logs", self._settings)) is not None:
+        if (logs := self._exporter("logs")) is not None:
             made.add_log_record_processor(BatchLogRecordProcessor(GuardedLogExporter(logs, **self._watched())))
         return made
 
@@ -259,14 +266,8 @@ def _exemplars(settings: Settings) -> ExemplarFilter | None:
 def providers(settings: Settings, *, tracer: bool = True, meter: bool = True, logger: bool = True) -> Owned:
     """Providers for the signals that the host has none for, with exporters by the environment."""
     made = Pipeline(settings)
-    asked = {"traces": tracer, "metrics": meter, "logs": logger}
-    owned = Owned(
-        made.tracer() if tracer else None,
-        made.meter() if meter else None,
-        made.logger() if logger else None,
-        made.deliveries,
-        any(asked[signal] for signal in settings.hindered),
-    )
+    ours = (made.tracer() if tracer else None, made.meter() if meter else None, made.logger() if logger else None)
+    owned = Owned(*ours, made.deliveries, made.hindered)
     # Our own time limit stands in for the SDK's exit handlers, which wait for a dead collector for longer than a person would.
     atexit.register(owned.shutdown, settings.exit_timeout)
     # A forked worker of ``multiprocessing`` runs no exit handlers, only finalizers that were registered in it.

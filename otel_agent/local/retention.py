@@ -7,9 +7,8 @@ receiver holds it, rows are deleted in place, and their space is used again by w
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -82,34 +81,51 @@ def rewrite(path: Path, before: datetime) -> Pruned:
         raise StoreError(f"{path} does not exist: nothing has been recorded yet")
     large = size(path)
     Store(path).close()  # looks at its layout, and writes its log into it
-    fresh = path.with_name(f"{path.name}.pruned-{os.getpid()}")
     try:
-        Store(fresh).close()
-        removed = _copied(path, fresh, before)
-    except duckdb.Error as error:
+        removed = _copied(path, path.with_name(f"{path.name}.pruned"), before)
+    except (duckdb.Error, OSError) as error:
         raise StoreHeld(f"{path} cannot be rewritten ({type(error).__name__}); it is as it was") from None
-    finally:
-        for left in (fresh, wal(fresh)):
-            left.unlink(missing_ok=True)
     return Pruned(_said(before), removed, large, size(path), rewritten=True)
 
 
 def _copied(path: Path, fresh: Path, before: datetime) -> dict[str, int]:
     """Copy what stays, then put the new file into the place of the old one while that is still held, so that nobody comes between."""
     with private_umask(), duckdb.connect(":memory:", config={"memory_limit": MEMORY, "threads": 2, "temp_directory": ""}) as connection:
-        for name, file in (("old", path), ("fresh", fresh)):
-            connection.execute(f"ATTACH '{str(file).replace(chr(39), chr(39) * 2)}' AS {name}")
-        removed = {}
-        for table in TABLES:
-            condition = _too_old(table, "old.")
-            stays = f"INSERT INTO fresh.{table} SELECT * FROM old.{table} WHERE ({condition}) IS NOT TRUE"  # noqa: S608 - our own names
-            removed[table] = _count(connection, f"SELECT count(*) FROM old.{table}")  # noqa: S608 - our own names
-            connection.execute(stays, {"before": before})
-            removed[table] -= _count(connection, f"SELECT count(*) FROM fresh.{table}")  # noqa: S608 - our own names
-        connection.execute("CHECKPOINT fresh")
-        connection.execute("DETACH fresh")
-        fresh.replace(path)
+        connection.execute(_attach(path, "old"))
+        with _temporary(fresh):
+            Store(fresh).close()
+            connection.execute(_attach(fresh, "fresh"))
+            removed = {table: _moved(connection, table, before) for table in TABLES}
+            connection.execute("CHECKPOINT fresh")
+            connection.execute("DETACH fresh")
+            fresh.replace(path)
     return removed
+
+
+def _attach(file: Path, name: str) -> str:
+    quoted = str(file).replace("'", "''")
+    return f"ATTACH '{quoted}' AS {name}"
+
+
+@contextmanager
+def _temporary(file: Path) -> Iterator[None]:
+    """Removes a file and its log before, since one that was killed may have left them, and after."""
+    for left in (file, wal(file)):
+        left.unlink(missing_ok=True)
+    try:
+        yield
+    finally:
+        for left in (file, wal(file)):
+            left.unlink(missing_ok=True)
+
+
+def _moved(connection: duckdb.DuckDBPyConnection, table: str, before: datetime) -> int:
+    """Copy the rows of a table that stay; how many do not."""
+    condition = _too_old(table, "old.")
+    stays = f"INSERT INTO fresh.{table} SELECT * FROM old.{table} WHERE ({condition}) IS NOT TRUE"  # noqa: S608 - our own names
+    all_of = _count(connection, f"SELECT count(*) FROM old.{table}")  # noqa: S608 - our own names
+    connection.execute(stays, {"before": before})
+    return all_of - _count(connection, f"SELECT count(*) FROM fresh.{table}")  # noqa: S608 - our own names
 
 
 def _count(connection: duckdb.DuckDBPyConnection, statement: str) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic, sleep
@@ -71,6 +73,8 @@ def check_kept(database: Path) -> None:
 def test_a_file_that_nobody_holds_is_written_anew(filled: Path) -> None:
     """What is too old is gone, runs are whole, the file is private and can be written to as before."""
     before = counts(filled)
+    filled.with_name(f"{filled.name}.pruned").write_bytes(b"left by one that was killed")
+    filled.with_name(f"{filled.name}.pruned.wal").write_bytes(b"the same")
     found = reader.prune(filled, DAYS)
     assert found["removed"] == REMOVED
     assert found["rewritten"] is True
@@ -237,3 +241,25 @@ def test_an_empty_file_is_no_reason_not_to_start(database: Path) -> None:
         assert running.pruned is None
         send_http(running, logs(ended("r1")))
     assert [run["run_id"] for run in reader.runs(database)["runs"]] == ["r1"]
+
+
+def test_a_store_that_is_held_is_left_alone(filled: Path) -> None:
+    """By another process that does not say so in a state file."""
+    holding = "import duckdb, sys; held = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", holding, str(filled)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        with pytest.raises(StoreError, match="held by another process"):
+            reader.prune(filled, DAYS)
+        other.communicate()
+    assert len(reader.runs(filled)["runs"]) == 3
+    assert [path.name for path in filled.parent.iterdir()] == [filled.name]
+
+
+def test_a_quote_in_the_path_is_no_matter(filled: Path, tmp_path: Path) -> None:
+    """The path stands in a statement."""
+    folder = tmp_path / "it's; DROP"
+    folder.mkdir()
+    odd = filled.rename(folder / "o'dd.duckdb")
+    assert reader.prune(odd, DAYS)["removed"] == REMOVED
+    check_kept(odd)

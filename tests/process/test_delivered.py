@@ -215,3 +215,20 @@ def test_a_hanging_collector_is_no_success_at_the_end(monkeypatch: pytest.Monkey
         assert otel_agent.shutdown(0.3) is False
         assert otel_agent.shutdown(0.3) is True
     otel_agent.uninstrument()
+
+
+@pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
+def test_an_exporter_that_cannot_be_made_raises_nothing(
+    protocol: str, to: Collector, monkeypatch: pytest.MonkeyPatch, said: pytest.LogCaptureFixture
+) -> None:
+    """The SDK has variables of its own that we know nothing of; its exporters raise on some, with the value."""
+    monkeypatch.setattr(guard, "_loud", False)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "https://127.0.0.1:9")
+    monkeypatch.setenv(f"OTEL_PYTHON_EXPORTER_OTLP_{protocol.partition('/')[0].upper()}_CREDENTIAL_PROVIDER", "hunter2")
+    monkeypatch.setattr(guard, "_reported", set())
+    assert otel_agent.instrument().sink == "own"
+    one_run()
+    assert otel_agent.flush(5.0) is False
+    assert "sdk.exporter failed with RuntimeError" in said.text
+    assert "hunter2" not in said.text
