@@ -2,7 +2,7 @@
 
 An adapter knows request bodies, response objects and stream events of one interface. It reads named members from an allow-list and
 decides by the ``type`` string. It knows no spans, no clock, no provider package. The facts it fills in are plain slotted objects whose
-field names are those of :class:`otel_agent.records.ModelTurn`; the record validates them once, at the end.
+field names are those of :class:`otel_agent.records.ModelTurn`; its form holds each against its type once, on its way out.
 """
 
 from __future__ import annotations

@@ -130,12 +130,11 @@ class Pipeline:
 
 def emit(emitter: Emitter, record: Record) -> None:
     """Send a record as its producer would."""
-    kind = type(record)
+    kind, values = type(record), record.model_dump(exclude_none=True)
     if kind.span_operation is None:
-        emitter.event(record, Context())
+        emitter.event(kind, values, Context())
         return
-    known: dict[str, Any] = {field: item for field, item in record.__dict__.items() if item is not None}
-    emitter.finish(emitter.begin(kind, "issue_refund", known, Context()), record)
+    emitter.finish(emitter.begin(kind, "issue_refund", values, Context()), values)
 
 
 def advice(report: Any) -> set[tuple[str, str, str]]:

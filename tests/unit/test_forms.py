@@ -1,0 +1,93 @@
+"""The one gate: a form lets out what its record type allows, under the attribute's name, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from otel_agent.emit.forms import defaults, form
+from otel_agent.records import RECORDS, ModelTurn, Record, ToolExecution, facts
+from otel_agent.tally import tallies
+from tests.schema.filled_records import specimens
+
+TURN: Final = {
+    "operation": "chat", "api": "messages", "provider": "anthropic", "provider_source": "derived", "finish_reason": "stop",
+    "truncated": False, "usage_state": "missing", "duration": 0.5,
+}  # fmt: skip
+
+
+def said(record: Record) -> dict[str, Any]:
+    """What a record object says, by attribute name."""
+    return {fact.name: getattr(record, name) for name, fact in facts(type(record)).items() if getattr(record, name) is not None}
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_a_form_says_what_the_record_says(kind: type[Record]) -> None:
+    """Every fact, every value of every closed set: whole, and in its two parts."""
+    for record in specimens(kind):
+        values = record.model_dump(exclude_none=True)
+        whole = {**defaults(kind, "event"), **form(kind, "event").of(values)}
+        begun = {**defaults(kind, "begin"), **form(kind, "begin").of(values)}
+        rest = {name: value for name, value in values.items() if facts(kind)[name].name not in begun}
+        assert whole == {**begun, **defaults(kind, "finish"), **form(kind, "finish").of(rest)} == said(record)
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_start_facts_known_late_are_said_at_the_end(kind: type[Record]) -> None:
+    """A run learns its model at its end."""
+    for record in specimens(kind):
+        values = record.model_dump(exclude_none=True)
+        assert {**defaults(kind, "event"), **form(kind, "finish").of(values)} == said(record)
+
+
+ANY: Final = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.binary(max_size=4), st.sampled_from(["", "I think so."]),
+    st.lists(st.text(max_size=3), max_size=3), st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+    st.tuples(st.text(max_size=3)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ModelTurn.model_fields)
+@given(value=ANY)
+def test_a_form_is_as_strict_as_the_record(name: str, value: Any) -> None:
+    """Whatever the value, it passes exactly where the record type takes it."""
+    values = {**TURN, name: value}
+    if value is None:
+        return
+    try:
+        wanted = said(ModelTurn.model_validate(values)).get(facts(ModelTurn)[name].name)
+    except ValidationError:
+        wanted = None
+    try:
+        made = form(ModelTurn, "event").of(values).get(facts(ModelTurn)[name].name)
+    except ValidationError:
+        assert ModelTurn.model_fields[name].is_required()
+        made = None
+    assert made == wanted
+
+
+def test_a_fact_that_does_not_fit_is_left_out_and_counted() -> None:
+    """One bad fact must not cost the rest; a required one has a stand-in where the record names one."""
+    before = tallies().get(("unfit", "record"), 0)
+    made = form(ModelTurn, "finish").of({**TURN, "response_id": "two words", "finish_reason": "because", "input_tokens": 7})
+    assert made["gen_ai.usage.input_tokens"] == 7
+    assert made["otel_agent.response.finish_reason"] == "unknown"
+    assert "gen_ai.response.id" not in made
+    assert tallies()["unfit", "record"] == before + 2
+
+
+def test_a_fact_that_the_record_does_not_have_is_a_mistake() -> None:
+    """Ours, so it is said, not swallowed; at the beginning there may be facts that are for the end."""
+    with pytest.raises(LookupError, match="thoughts"):
+        form(ModelTurn, "finish").of({**TURN, "thoughts": "hm"})
+    assert "hm" not in form(ModelTurn, "begin").of({**TURN, "thoughts": "hm"}).values()
+
+
+def test_a_required_fact_that_is_missing_is_a_mistake() -> None:
+    """There is no record without it, where nothing stands in for it."""
+    with pytest.raises(ValidationError):
+        form(ToolExecution, "finish").of({"duration": 0.5})
