@@ -52,7 +52,8 @@ OTLP: Final = {
     ("logs", "grpc"): ("opentelemetry.exporter.otlp.proto.grpc._log_exporter", "OTLPLogExporter"),
     ("logs", "http/protobuf"): ("opentelemetry.exporter.otlp.proto.http._log_exporter", "OTLPLogExporter"),
 }
-GRPC_COMPRESSIONS: Final = {"none": "NoCompression", "gzip": "Gzip", "deflate": "Deflate"}
+COMPRESSIONS: Final = {"grpc": "grpc", "http/protobuf": "opentelemetry.exporter.otlp.proto.http"}
+COMPRESSION_NAMES: Final = {"none": "NoCompression", "gzip": "Gzip", "deflate": "Deflate"}
 CONSOLE: Final[dict[str, Callable[[], Any]]] = {
     "traces": ConsoleSpanExporter,
     "metrics": ConsoleMetricExporter,
@@ -203,15 +204,18 @@ def exporter(signal: str, settings: Settings) -> Any:
     if (why := settings.hindered.get(signal)) is not None:
         guard.log.warning("%s are not exported: %s", signal, why)
         return None
-    module, name = OTLP[signal, settings.signal_protocols.get(signal, settings.protocol)]
+    protocol = settings.signal_protocols.get(signal, settings.protocol)
+    module, name = OTLP[signal, protocol]
     # The exporters raise on some variables of the SDK's own, such as unknown credential providers, and quote their values.
-    return guard.run("sdk.exporter", lambda: getattr(import_module(module), name)(**_arguments(settings.stand_ins.get(signal, {}))))
+    given = settings.stand_ins.get(signal, {})
+    return guard.run("sdk.exporter", lambda: getattr(import_module(module), name)(**_arguments(given, protocol)))
 
 
-def _arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments(given: Mapping[str, Any], protocol: str) -> dict[str, Any]:
     if "compression" not in given:
         return dict(given)
-    return {**given, "compression": getattr(import_module("grpc").Compression, GRPC_COMPRESSIONS[given["compression"]])}
+    made = import_module(COMPRESSIONS[protocol]).Compression
+    return {**given, "compression": getattr(made, COMPRESSION_NAMES[given["compression"]])}
 
 
 class Pipeline:

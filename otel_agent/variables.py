@@ -201,9 +201,30 @@ def unreadable(env: Environment, signal: str) -> str | None:
 
 
 def stand_ins(env: Environment, signal: str) -> dict[str, Any]:
-    """Arguments for the exporter over gRPC in place of variables that it misreads: empty ones, and compressions it does not know."""
-    if not over_grpc(env, signal):
-        return {}
+    """Arguments for an exporter in place of variables that it misreads."""
+    return _over_grpc(env, signal) if over_grpc(env, signal) else _over_http(env, signal)
+
+
+_IN_PLACE: Final[Mapping[str, tuple[str, Callable[[str, str], object]]]] = {
+    "ENDPOINT": ("endpoint", lambda text, signal: f"{(text or 'http://localhost:4318').removesuffix('/')}/v1/{signal}"),
+    "TIMEOUT": ("timeout", lambda text, signal: float(text or 10)),
+    "COMPRESSION": ("compression", lambda text, signal: text.lower() or "none"),
+    "CERTIFICATE": ("certificate_file", lambda text, signal: text or True),
+}
+
+
+def _over_http(env: Environment, signal: str) -> dict[str, Any]:
+    """For empty variables: before 1.45 the exporter sends to nowhere, raises, or trusts every certificate."""
+    found = {}
+    for what, (argument, made) in _IN_PLACE.items():
+        own, common = f"OTEL_EXPORTER_OTLP_{signal.upper()}_{what}", f"OTEL_EXPORTER_OTLP_{what}"
+        if not env.get(own, "").strip() and (blank(env, own) or blank(env, common)):
+            found[argument] = made(spoken(env, signal, what)[1], signal)
+    return found
+
+
+def _over_grpc(env: Environment, signal: str) -> dict[str, Any]:
+    """For empty variables, and for compressions that the exporter does not know."""
     found: dict[str, Any] = {"compression": spoken(env, signal, "COMPRESSION")[1].lower() or "none"}
     if not spoken(env, signal, "ENDPOINT")[1]:
         found["endpoint"] = "http://localhost:4317"

@@ -140,6 +140,22 @@ def test_grpc_knows_every_compression(word: str, right: int, monkeypatch: pytest
     exporter.shutdown()
 
 
+@pytest.mark.parametrize("what", ["CERTIFICATE", "TRACES_CERTIFICATE"])
+def test_an_empty_certificate_is_not_trust_in_everyone(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exporter over HTTP of older SDKs took it so; the common variable speaks where the signal's own is empty."""
+    monkeypatch.setenv(f"OTEL_EXPORTER_OTLP_{what}", "")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", HTTP)
+    read = from_env()
+    assert read.stand_ins["traces"] == {"certificate_file": True}
+    exporter = sdk.exporter("traces", read)
+    assert getattr(exporter, "_certificate_file", True) is True
+    exporter.shutdown()
+    assert from_env({
+        "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT": "", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318/", "OTEL_EXPORTER_OTLP_TIMEOUT": "",
+        "OTEL_EXPORTER_OTLP_LOGS_COMPRESSION": " ", "OTEL_EXPORTER_OTLP_COMPRESSION": "GZIP", "OTEL_EXPORTER_OTLP_PROTOCOL": HTTP,
+    }).stand_ins["logs"] == {"endpoint": "http://collector:4318/v1/logs", "timeout": 10.0, "compression": "gzip"}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", ["OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_METRICS_TIMEOUT"])
 def test_an_empty_timeout_is_refused_where_it_would_raise(name: str) -> None:
     """The exporter over gRPC takes it for a number; the one over HTTP does not mind."""
