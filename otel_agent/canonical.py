@@ -95,7 +95,7 @@ def members(value: Any) -> tuple[bytes, dict[str, bytes]] | None:
         return None
     parts = {name: _quoted(member) if type(member) is str else _encode(member) for name, member in sorted(value.items())}
     whole = "{" + ",".join([f"{_quoted(name)}:{part}" for name, part in parts.items()]) + "}"
-    if not _simple(whole) or len(data := whole.encode()) > MAX_BYTES:
+    if (not whole.isascii() and _beyond.search(whole) is not None) or len(data := whole.encode()) > MAX_BYTES:
         return None
     return data, {name: part.encode() for name, part in parts.items()}
 
@@ -148,16 +148,15 @@ _encode: Final = encoder(sort_keys=True)
 _beyond: Final = re.compile("[\ud800-\U0010ffff]")
 
 
-def _simple(text: str) -> bool:
-    return text.isascii() or _beyond.search(text) is None
-
-
 def _fast(value: Any) -> bytes | Marker | None:
     weight = _weight(value, MAX_DEPTH)
     if not 0 <= weight <= MAX_BYTES:
         return None if weight < 0 else _HUGE
     text = _encode(value)
-    return _bounded(text.encode()) if _simple(text) else None
+    if not text.isascii() and _beyond.search(text) is not None:
+        return None
+    data = text.encode()
+    return data if len(data) <= MAX_BYTES else _HUGE
 
 
 def _weight(value: Any, depth: int) -> int:
@@ -205,12 +204,9 @@ def _list_weight(value: list[Any], depth: int) -> int:
 
 def _slow(value: Any) -> bytes | Marker:
     try:
-        return _bounded(rfc8785.dumps(_Reading().plain(value)))
+        data: bytes = rfc8785.dumps(_Reading().plain(value))
     except Uncanonical as refusal:
         return refusal.marker
-
-
-def _bounded(data: bytes) -> bytes | Marker:
     return data if len(data) <= MAX_BYTES else _HUGE
 
 

@@ -77,7 +77,7 @@ class Digester:
         """Digest and size band of the canonical bytes; a marker has no band. Never raises."""
         data = guard.run("digest", canonical, value)
         if type(data) is bytes:
-            return self.written(self.mac(data)), fields.size_band(len(data))
+            return self._head + self.mac(data).hex(), fields.size_band(len(data))
         return (str.__str__(data) if type(data) is Marker else PREFIX + "type"), None
 
     def digest_text(self, text: str) -> str:

@@ -59,10 +59,12 @@ class Repeats:
         key = _key(tool, arguments_digest)
         with self._lock:
             calls = 1 if key is None else self._count(key)
-            consecutive = self._follow(key if key is not None else object())
+            consecutive = self._follow(object() if key is None else key)
             cycle = self._round()
-            self.repeats += calls > 1
-            self.cycles += cycle is not None
+            if calls > 1:
+                self.repeats += 1
+            if cycle is not None:
+                self.cycles += 1
         return CallFacts(calls, consecutive, cycle)
 
     def result(self, tool: str, arguments_digest: str | None, result_digest: str | None) -> int | None:
@@ -93,10 +95,10 @@ class Repeats:
         return seen
 
     def _follow(self, call: object) -> int:
-        again = bool(self._last) and self._last[-1] == call
-        self._consecutive = self._consecutive + 1 if again else 1
+        last = self._last
+        self._consecutive = self._consecutive + 1 if last and last[-1] == call else 1
         self.max_repeat = max(self.max_repeat, self._consecutive)
-        self._last.append(call)
+        last.append(call)
         return self._consecutive
 
     def _round(self) -> Cycle | None:
@@ -114,6 +116,8 @@ def _key(tool: str, digest: str | None) -> Key | None:
 
 
 def _cycle(calls: Sequence[object]) -> Cycle | None:
+    if len(calls) < 4 or calls[-1] not in (calls[-3], calls[-4]):  # nearly always
+        return None
     if _twice(calls, 2):
         return 2
     return 3 if _twice(calls, 3) else None
@@ -121,8 +125,6 @@ def _cycle(calls: Sequence[object]) -> Cycle | None:
 
 def _twice(calls: Sequence[object], length: int) -> bool:
     """True when the last ``length`` calls repeat those before them and are not all one call."""
-    if len(calls) < 2 * length or calls[-1] != calls[-1 - length]:  # nearly always
-        return False
     last = list(calls)[-2 * length :]
     once = last[length:]
     return last[:length] == once and any(call != once[0] for call in once)

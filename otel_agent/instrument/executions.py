@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self, TypeAlias
@@ -14,13 +14,14 @@ from opentelemetry.trace import INVALID_SPAN
 
 from otel_agent import collected, guard
 from otel_agent.budget import BudgetExceeded
+from otel_agent.digest import Digester
 from otel_agent.emit import Started
 from otel_agent.fields import MAX_ITEMS, OTHER, error_type, identifier, present, tool_name, word
 from otel_agent.instrument import runtime
 from otel_agent.instrument.policy import enforce, judge
 from otel_agent.instrument.state import Run, current_run, run_waiting_for
 from otel_agent.instrument.stepping import attached
-from otel_agent.instrument.tool_spec import ToolCallView, ToolDenied, ToolSpec, returned_failure
+from otel_agent.instrument.tool_spec import Principal, ToolCallView, ToolDenied, ToolSpec, returned_failure
 from otel_agent.instrument.validation import Validator
 from otel_agent.records import ToolExecution
 from otel_agent.records.closed import ToolOutcome
@@ -47,27 +48,30 @@ class Execution:
         self._arguments = arguments
         self._result: Any = NOTHING
         self._done = [True]
-        name = tool_name(spec.name) or OTHER
+        self._attached: attached | None = None
         given = call_id or call_id_in_force.get()
-        here = otel_context.get_current()
-        run = current_run(here)
-        parent = here
+        name = tool_name(spec.name) or OTHER
+        parent = otel_context.get_current()
+        run = current_run(parent)
         if run is None and (run := run_waiting_for(name, given)) is not None and run.context is not None:
             parent = run.context
         self._run: Run | None = run
         self._write = spec.effect == "write"
-        overlap = run.begin_tool(self._write) if run is not None else None
-        self._values: dict[str, Any] = {
-            "tool": name, "call_id": identifier(given) or self._expected_id(name), "kind": spec.kind, "effect": spec.effect,
-            "tool_type": "extension" if spec.kind == "server" else "function", "operation": "execute_tool", "overlap": overlap or None,
+        self._overlap = run is not None and run.begin_tool(self._write)
+        # Facts for the end wait apart: a span that has begun is not told again what it knows.
+        self._facts: dict[str, Any] = {"overlap": True} if self._overlap else {}
+        self._known: dict[str, Any] = {
+            "tool": name, "kind": spec.kind, "effect": spec.effect, "tool_type": "extension" if spec.kind == "server" else "function",
+            "operation": "execute_tool",
         }  # fmt: skip
-        self._values.update(guard.run("tool.identity", self._identity) or {})
-        self._values.update(guard.run("tool.arguments", self._argument_values, validator) or {})
-        self._started = guard.run("tool.span", self._runtime.emitter.begin, ToolExecution, name, present(self._values), parent) or Started(
+        if (known := identifier(given) or self._expected_id(name)) is not None:
+            self._known["call_id"] = known
+        self._identify()
+        guard.run("tool.arguments", self._read_arguments, validator)
+        self._started = guard.run("tool.span", self._runtime.emitter.begin, ToolExecution, name, self._known, parent) or Started(
             ToolExecution, INVALID_SPAN, parent, {}
         )
         self._begun = self._runtime.clock()
-        self._attached: attached | None = None
 
     def _expected_id(self, name: str) -> str | None:
         if self._run is None:
@@ -77,53 +81,52 @@ class Execution:
             self._run.settle(name, expected)
         return expected
 
-    def _identity(self) -> dict[str, Any]:
-        values: dict[str, Any] = {}
+    def _identify(self) -> None:
+        known, governance = self._known, self._spec.governance
         if self._run is not None:
-            values.update(
-                run_id=self._run.run_id, agent_name=self._run.agent_name, conversation_id=self._run.conversation_id,
-                turn=self._run.totals.turns or None,
-            )  # fmt: skip
-        governance = self._spec.governance
-        if governance.phase is not None:
-            values["phase"] = word(guard.run("tool.phase", governance.phase))
+            known.update(self._run.identity)
+            if self._run.totals.turns:
+                known["turn"] = self._run.totals.turns
+        if governance.phase is not None and (phase := word(guard.run("tool.phase", governance.phase))) is not None:
+            known["phase"] = phase
         if governance.principal is not None and self._runtime.digester is not None:
-            principal = guard.run("tool.principal", governance.principal)
-            if principal is not None:
-                values.update(principal=self._runtime.digester.digest(principal.id), principal_kind=principal.kind)
-        return values
+            known.update(guard.run("tool.principal", _principal, governance.principal, self._runtime.digester) or {})
 
-    def _argument_values(self, validator: Validator) -> dict[str, Any]:
-        verdict = validator.check(self._arguments)
-        values: dict[str, Any] = {"validation": verdict.validation, "validation_errors": verdict.errors}
+    def _read_arguments(self, validator: Validator) -> None:
+        facts = self._facts
+        facts["validation"], errors = validator.check(self._arguments)
+        if errors is not None:
+            facts["validation_errors"] = errors
         digester = self._runtime.digester
         if digester is None or self._arguments is None:
-            return values
-        digest, band = digester.digest_with_band(self._arguments)
-        values.update(arguments_digest=digest, arguments_size_band=band)
-        if self._spec.declared is not None:
-            named = digester.arguments(self._arguments, self._spec.declared)
-            values.update(
-                argument_names=named.names[:MAX_ITEMS] or None, argument_digests=named.digests[:MAX_ITEMS] or None,
-                undeclared_arguments=named.undeclared,
-            )  # fmt: skip
+            return
+        digest, band, named = digester.call(self._arguments, self._spec.declared)
+        facts["arguments_digest"] = digest
+        if band is not None:
+            facts["arguments_size_band"] = band
+        if named.names:
+            facts["argument_names"], facts["argument_digests"] = named.names, named.digests
+        if named.undeclared is not None:
+            facts["undeclared_arguments"] = named.undeclared
         if self._run is not None:
-            seen = self._run.repeats.observe(self._values["tool"], digest)
-            values.update(repeat=seen.repeat, consecutive=seen.consecutive, cycle=seen.cycle)
-        return values
+            facts["repeat"], facts["consecutive"], cycle = self._run.repeats.observe(self._known["tool"], digest)
+            if cycle is not None:
+                facts["cycle"] = cycle
 
     def decide(self, spec: ToolSpec, arguments: Mapping[str, Any] | None) -> None:
         """Ask the policy of ``spec``: of this tool, or of the same tool as a decorator inside it declares it.
 
         Raises :class:`ToolDenied` when it, or a person, refuses; the execution is then recorded as denied.
         """
-        judgement = judge(spec.governance, view_of(spec, arguments, self._values))
+        if spec.governance.policy is None:
+            return
+        judgement = judge(spec.governance, view_of(spec, arguments, self._known))
         if judgement is None:
             return
-        self._values.update(judgement.values)
+        self._facts.update(present(judgement.values))
         if not judgement.allowed:
             guard.run("tool.finish", self.finish, "denied")
-            raise ToolDenied(self._values["tool"], judgement.rule_id)
+            raise ToolDenied(self._known["tool"], judgement.rule_id)
 
     def __enter__(self) -> Self:
         self._attached = attached(self._started.context)
@@ -172,42 +175,52 @@ class Execution:
         collected.run("tool.finish", self._finish, outcome, error, self._result)
 
     def _finish(self, outcome: ToolOutcome, error: str | None, result: Any) -> None:
-        read = guard.run("tool.result", self._result_values, result) or {}
-        values = {**self._values, **read, "outcome": self._outcome(outcome), "error_type": error}
-        values["duration"] = self._runtime.clock() - self._begun
-        guard.run("tool.emit", self._runtime.emitter.finish, self._started, present(values))
+        facts = self._facts
+        if result is not NOTHING:
+            guard.run("tool.result", self._read_result, result)
+        facts["outcome"] = outcome = self._outcome(outcome)
+        if error is not None:
+            facts["error_type"] = error
+        facts["duration"] = self._runtime.clock() - self._begun
+        guard.run("tool.emit", self._runtime.emitter.finish, self._started, facts)
         if self._run is not None:
-            self._run.end_tool(values["outcome"], self._write, bool(values["overlap"]))
-            if values["call_id"] is not None:
-                self._run.settle(values["tool"], values["call_id"])
+            self._run.end_tool(outcome, self._write, self._overlap)
+            if (call_id := self._known.get("call_id")) is not None:
+                self._run.settle(self._known["tool"], call_id)
 
     def _outcome(self, outcome: ToolOutcome) -> ToolOutcome:
         """Why it failed, where more is known: no such tool, or arguments that did not fit the declared schema."""
         if self._spec.name == OTHER:
             return "unknown_tool"
-        return "invalid_arguments" if outcome == "error" and self._values.get("validation") == "failed" else outcome
+        return "invalid_arguments" if outcome == "error" and self._facts.get("validation") == "failed" else outcome
 
-    def _result_values(self, result: Any) -> dict[str, Any]:
-        spec, digester = self._spec, self._runtime.digester
-        if result is NOTHING:
-            return {}
-        values: dict[str, Any] = {}
-        if spec.truncated is not None:
-            values["result_truncated"] = bool(guard.run("tool.truncated", spec.truncated, result)) or None
-        if spec.result_ids is not None:
-            found = guard.run("tool.result_ids", spec.result_ids, result) or ()
-            values["result_ids"] = tuple(known for item in list(found)[:MAX_ITEMS] if (known := identifier(item))) or None
+    def _read_result(self, result: Any) -> None:
+        spec, digester, facts = self._spec, self._runtime.digester, self._facts
+        if spec.truncated is not None and guard.run("tool.truncated", spec.truncated, result):
+            facts["result_truncated"] = True
+        if spec.result_ids is not None and (found := guard.run("tool.result_ids", spec.result_ids, result)):
+            known = tuple(each for item in list(found)[:MAX_ITEMS] if (each := identifier(item)))
+            if known:
+                facts["result_ids"] = known
         if digester is None:
-            return values
-        values["result_digest"], values["result_size_band"] = digester.digest_with_band(result)
-        if self._run is not None and (arguments := self._values.get("arguments_digest")) is not None:
-            values["same_result"] = self._run.repeats.result(self._values["tool"], arguments, values["result_digest"])
-        return values
+            return
+        facts["result_digest"], band = digester.digest_with_band(result)
+        if band is not None:
+            facts["result_size_band"] = band
+        if self._run is not None and (arguments := facts.get("arguments_digest")) is not None:
+            again = self._run.repeats.result(self._known["tool"], arguments, facts["result_digest"])
+            if again is not None:
+                facts["same_result"] = again
 
     @property
     def context(self) -> Context:
         """The context in which the tool runs."""
         return self._started.context
+
+
+def _principal(ask: Callable[[], Principal | None], digester: Digester) -> dict[str, str]:
+    principal = ask()
+    return {} if principal is None else {"principal": digester.digest(principal.id), "principal_kind": principal.kind}
 
 
 def outcome_of(error: BaseException) -> ToolOutcome:

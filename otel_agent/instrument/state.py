@@ -11,9 +11,9 @@ from typing import Any, Final
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
 
-from otel_agent.budget import REASONS, Budget, BudgetExceeded, OnExceed, left, overdrawn
+from otel_agent.budget import NO_LIMIT, REASONS, Budget, BudgetExceeded, OnExceed, left, overdrawn
 from otel_agent.digest import Digester
-from otel_agent.fields import get, items
+from otel_agent.fields import get, items, present
 from otel_agent.guard import run as guarded
 from otel_agent.history import History
 from otel_agent.protocol import DUE_MEMBERS, ToolCall
@@ -77,10 +77,16 @@ class Run:
     context: Context | None = None
     last_turn: Mapping[str, Any] | None = None
     _pending: dict[str, list[str]] = field(default_factory=dict)
+    identity: dict[str, str] = field(init=False)
+    _limited: bool = field(init=False)
     _writes: int = 0
     _untold: bool = False
     _previous_input: int | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._limited = self.budget != NO_LIMIT
+        self.identity = present({"run_id": self.run_id, "agent_name": self.agent_name, "conversation_id": self.conversation_id})
 
     def begin_turn(self) -> int:
         """Number of the turn that begins. Raises :class:`BudgetExceeded` when the budget is used up and the run enforces it."""
@@ -175,6 +181,8 @@ class Run:
             self.totals.conflicting_writes += overlap
 
     def _note_overdraft(self, turns: int, tool_calls: int | None = None) -> BudgetName | None:
+        if not self._limited:
+            return None
         totals = self.totals
         used = totals.tool_calls if tool_calls is None else tool_calls
         name = overdrawn(self.budget, turns, totals.input_tokens or 0, totals.output_tokens or 0, self.clock() - self.started, used)
@@ -185,6 +193,8 @@ class Run:
 
     def _tell(self) -> None:
         """Tell the application of the budget that ran out, once. Outside the lock: it may call a tool or wait for one."""
+        if not self._untold:
+            return
         with self._lock:
             due, self._untold = self._untold, False
         if due and self.exceeded is not None and callable(self.on_exceed):

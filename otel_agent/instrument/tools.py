@@ -7,7 +7,7 @@ import inspect
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from types import TracebackType
+from types import CoroutineType, TracebackType
 from typing import Any, Final, Self, TypeVar, overload
 
 import wrapt
@@ -182,7 +182,7 @@ class _Deferred:
             self._later = True
             result.add_done_callback(self._settle)
             return result
-        if inspect.iscoroutine(result):
+        if isinstance(result, CoroutineType):
             self._later = True
             return _finish_later(self._execution, result)
         self._execution.result(result)
