@@ -7,7 +7,7 @@ noise. Every label that is not a closed set therefore takes at most a fixed numb
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from otel_agent import semconv
 from otel_agent.fields import OTHER
@@ -56,6 +56,13 @@ def fold_level(value: object) -> object:
     return folded if folded in LEVELS else OTHER
 
 
+class Combination(NamedTuple):
+    """Labels, and what stands for them: equal for equal labels."""
+
+    labels: LabelValues
+    key: tuple[object, ...]
+
+
 class LabelSet:
     """The labels of one or more metrics, made once for each combination of values: a run repeats the same few at every turn."""
 
@@ -66,21 +73,22 @@ class LabelSet:
         self._bounds = bounds
         self._names = names
         self._more = more or {}
-        self._known: dict[tuple[object, ...], LabelValues] = {}
+        self._known: dict[tuple[object, ...], Combination] = {}
 
-    def of(self, attributes: Mapping[str, Any]) -> LabelValues:
+    def of(self, attributes: Mapping[str, Any]) -> Combination:
         """The labels of a point about ``attributes``."""
         values = tuple(map(attributes.get, self._names))
         return self._known.get(values) or self._make(values)
 
-    def _make(self, values: tuple[object, ...]) -> LabelValues:
+    def _make(self, values: tuple[object, ...]) -> Combination:
         made = {name: self._bound(name, value) for name, value in zip(self._names, values, strict=True) if value is not None}
         made.update(self._more)
+        combination = Combination(made, tuple(made.items()))
         if OTHER not in made.values():  # what a bound cut off is counted every time it occurs
             if len(self._known) >= MOST_COMBINATIONS:
                 self._known.clear()
-            self._known[values] = made
-        return made
+            self._known[values] = combination
+        return combination
 
     def _bound(self, name: str, value: object) -> object:
         if name in OPEN_LABELS:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-from opentelemetry.context import Context, set_value
+from opentelemetry.context import Context
 from opentelemetry.metrics import CallbackOptions, Counter, Histogram, Meter, Observation
 
-from otel_agent import semconv
+from otel_agent import guard, semconv
 from otel_agent.emit.forms import Attributes
 from otel_agent.emit.labels import Labels, LabelSet, LabelValues
+from otel_agent.emit.sums import Sums
 from otel_agent.records import AgentRun, Fact, Feedback, ModelTurn, Record, Retrieval, RunStarted, TextStep, ToolExecution, facts
 from otel_agent.records.metrics import METRICS, OLDER, Metric
 from otel_agent.tally import tallies
@@ -23,8 +24,8 @@ class Row(NamedTuple):
     """One kind of point of a record that has the fact ``field``: its value, or the ``amount`` made of it.
 
     ``more``: labels that are not among the record's attributes. ``part``: a count that is part of this one and has a point of its own.
-    ``exemplars``: whether a point leads to its trace. Sums of tokens do not: the histograms of the same counts do, and keeping a candidate
-    takes the SDK a sixth of the time of the point itself.
+    ``exemplars``: whether a point may lead to its trace. Where it need not (sums of tokens: the histograms of the same counts do), the
+    counter is kept as :class:`otel_agent.emit.sums.Sums`.
     """
 
     metric: str
@@ -102,8 +103,9 @@ ROWS: Final[dict[type[Record], tuple[Row, ...]]] = {
         Row(semconv.METRIC_OTEL_AGENT_TOOL_EXECUTIONS, "outcome", _one),
         Row(semconv.METRIC_OTEL_AGENT_TOOL_REPEATS, "repeat", _where(lambda repeat: repeat > 1)),
         Row(semconv.METRIC_OTEL_AGENT_TOOL_CYCLES, "cycle", _one),
-        Row(semconv.METRIC_OTEL_AGENT_TOOL_VALIDATIONS, "validation", _where(lambda verdict: verdict != "skipped")),
-        Row(semconv.METRIC_OTEL_AGENT_POLICY_DECISIONS, "decision", _one),
+        # What was refused is among the executions too, and leads to its trace there.
+        Row(semconv.METRIC_OTEL_AGENT_TOOL_VALIDATIONS, "validation", _where(lambda verdict: verdict != "skipped"), exemplars=False),
+        Row(semconv.METRIC_OTEL_AGENT_POLICY_DECISIONS, "decision", _one, exemplars=False),
         Row(semconv.METRIC_OTEL_AGENT_CONFLICTING_WRITES, "overlap", _where(bool)),
     ),
     RunStarted: (Row(semconv.METRIC_OTEL_AGENT_RUNS_STARTED, "operation", _one),),
@@ -113,9 +115,9 @@ ROWS: Final[dict[type[Record], tuple[Row, ...]]] = {
         Row(semconv.METRIC_GEN_AI_INVOKE_AGENT_INFERENCE_CALLS, "turns"),
         Row(semconv.METRIC_GEN_AI_INVOKE_AGENT_TOOL_CALLS, "tool_calls"),
         Row(semconv.METRIC_OTEL_AGENT_RUN_MAX_REPEAT, "max_repeat"),
-        _nonzero(semconv.METRIC_OTEL_AGENT_RUN_INPUT_TOKENS, "input_tokens"),
-        _nonzero(semconv.METRIC_OTEL_AGENT_RUN_OUTPUT_TOKENS, "output_tokens"),
-        _nonzero(semconv.METRIC_OTEL_AGENT_RUN_RESENT_TOKENS, "resent_tokens"),
+        Row(semconv.METRIC_OTEL_AGENT_RUN_INPUT_TOKENS, "input_tokens", _some, exemplars=False),
+        Row(semconv.METRIC_OTEL_AGENT_RUN_OUTPUT_TOKENS, "output_tokens", _some, exemplars=False),
+        Row(semconv.METRIC_OTEL_AGENT_RUN_RESENT_TOKENS, "resent_tokens", _some, exemplars=False),
         Row(semconv.METRIC_OTEL_AGENT_BUDGETS_EXCEEDED, "budget_exceeded", _one),
     ),
     Retrieval: (Row(semconv.METRIC_GEN_AI_RETRIEVAL_DURATION, "duration"),),
@@ -129,11 +131,16 @@ OLDER_ROWS: Final = (
 )
 """The same of a model turn under the older names."""
 
-NOWHERE: Final = set_value("otel-agent-no-exemplar", True, Context())
-"""A context without a span. Not an empty one: that is false, and the SDK would take the current context in its place."""
 
-Series = tuple[str, Amount | None, str | None, Callable[..., None], LabelSet, bool]
-"""A row made ready: the attribute, the amount, the attribute of the part, where it is sent, under which labels, whether with exemplars."""
+class Series(NamedTuple):
+    """A row made ready: attributes by name, and where its points go."""
+
+    name: str
+    amount: Amount | None
+    part: str | None
+    labels: LabelSet
+    send: Callable[..., None]
+    sums: Sums | None
 
 
 class Meters:
@@ -145,18 +152,25 @@ class Meters:
         metrics = {
             metric.name: metric for metric in METRICS + (OLDER if older else ()) if metric.name != semconv.METRIC_OTEL_AGENT_SELF_EVENTS
         }
-        sends = {metric.name: _make(meter, metric) for metric in metrics.values()}
+        sends = {name: _make(meter, metric) for name, metric in metrics.items()}
+        sums = {row.metric: Sums(sends[row.metric]) for rows in ROWS.values() for row in rows if not row.exemplars}
+        self._sums = tuple(sums.values())
         self._series: dict[type[Record], tuple[Series, ...]] = {
-            record: tuple(self._ready(row, facts(record), metrics[row.metric], sends[row.metric]) for row in rows)
+            record: tuple(
+                Series(*self._read(row, facts(record), metrics[row.metric]), sends[row.metric], sums.get(row.metric)) for row in rows
+            )
             for record, rows in (ROWS | ({ModelTurn: ROWS[ModelTurn] + OLDER_ROWS} if older else {})).items()
         }
         meter.create_observable_counter(
-            semconv.METRIC_OTEL_AGENT_SELF_EVENTS, [_self_events], unit="{event}", description=_brief(semconv.METRIC_OTEL_AGENT_SELF_EVENTS)
+            semconv.METRIC_OTEL_AGENT_SELF_EVENTS,
+            [self._collecting],
+            unit="{event}",
+            description=_brief(semconv.METRIC_OTEL_AGENT_SELF_EVENTS),
         )
 
-    def _ready(self, row: Row, names: dict[str, Fact], metric: Metric, send: Callable[..., None]) -> Series:
+    def _read(self, row: Row, names: dict[str, Fact], metric: Metric) -> tuple[str, Amount | None, str | None, LabelSet]:
         part = None if row.part is None else names[row.part].name
-        return names[row.field].name, row.amount, part, send, self._labels(metric, row.more), row.exemplars
+        return names[row.field].name, row.amount, part, self._labels(metric, row.more)
 
     def _labels(self, metric: Metric, more: LabelValues | None) -> LabelSet:
         """One set for all metrics of equal labels, so that :meth:`record` makes them once."""
@@ -168,15 +182,26 @@ class Meters:
         find: Callable[[str], Any] = attributes.get
         last: LabelSet | None = None
         values: LabelValues = {}
-        for name, amount, part, send, labels, exemplars in self._series[record]:
+        key: tuple[object, ...] = ()
+        for name, amount, part, labels, send, sums in self._series[record]:
             value = find(name)
             if value is None or (amount is not None and (value := amount(value)) is None):
                 continue
             if part is not None:
                 value = max(value - (find(part) or 0), 0)
             if labels is not last:
-                last, values = labels, labels.of(attributes)
-            send(value, values, context if exemplars else NOWHERE)
+                last, (values, key) = labels, labels.of(attributes)
+            if sums is None:
+                send(value, values, context)
+            else:
+                sums.add(value, values, key, context)
+
+    def _collecting(self, options: CallbackOptions) -> Iterable[Observation]:
+        """Called when the SDK collects: it asks for asynchronous counters first, then looks at what it was given."""
+        for sums in self._sums:
+            guard.run("emit.sums", sums.hand_over)
+        for (kind, place), amount in tallies().items():
+            yield Observation(amount, {semconv.OTEL_AGENT_SELF_KIND: kind, semconv.OTEL_AGENT_SELF_PLACE: place})
 
 
 def _brief(name: str) -> str:
@@ -192,8 +217,3 @@ def _make(meter: Meter, metric: Metric) -> Callable[..., None]:
         metric.name, unit=metric.unit, description=metric.brief, explicit_bucket_boundaries_advisory=metric.buckets
     )
     return histogram.record
-
-
-def _self_events(options: CallbackOptions) -> Iterable[Observation]:
-    for (kind, place), amount in tallies().items():
-        yield Observation(amount, {semconv.OTEL_AGENT_SELF_KIND: kind, semconv.OTEL_AGENT_SELF_PLACE: place})
