@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
 from otel_agent.fields import dig, get
+from otel_agent.instrument.binding import declared
 from otel_agent.records.closed import Approval, PolicyDecision, PrincipalKind, ToolEffect, ToolKind
 
 KINDS: Final[tuple[str, ...]] = get_args(ToolKind)
@@ -92,21 +92,12 @@ class ToolSpec:
                 raise ValueError(f"a tool's {name} is one of {', '.join(allowed)}")
 
 
-VARIADIC: Final = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-
-
 def declared_names(schema: Mapping[str, Any] | None, function: Callable[..., Any] | None) -> frozenset[str] | None:
     """Argument names from the schema, else from the signature."""
     properties = dig(schema, "properties") if type(schema) is dict else None
     if type(properties) is dict:
         return frozenset(name for name in properties if isinstance(name, str))
-    if function is None:
-        return None
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return None
-    return frozenset(p.name for p in parameters if p.kind not in VARIADIC and p.name not in {"self", "cls"})
+    return None if function is None else declared(function)
 
 
 FAILURE_WORDS: Final = frozenset({"error", "failure", "failed"})

@@ -15,12 +15,17 @@ from opentelemetry import context as otel_context
 
 from otel_agent import guard
 from otel_agent.fields import OTHER
+from otel_agent.instrument.binding import Binding
 from otel_agent.instrument.executions import Execution, begin, call_id_in_force
 from otel_agent.instrument.stepping import Stepped, SteppedAsync
 from otel_agent.instrument.tool_spec import ToolSpec, declared_names
 from otel_agent.instrument.validation import Validator
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+UNDER: Final = (classmethod, staticmethod)
+"""Decorators that ``tool`` may stand above: it goes beneath them."""
 
 
 @overload
@@ -30,12 +35,15 @@ def tool(name: str | None = None, /, **options: Any) -> Callable[[F], F]: ...
 def tool(name: Any = None, /, **options: Any) -> Any:
     """Watch a tool: ``@tool``, ``@tool("issue_refund", effect="write")``, or ``tool(function)``.
 
-    Works on functions, methods, coroutine functions, generators and async generators, and on functions that return an awaitable.
-    ``name``: by default the function's. ``options``: fields of :class:`otel_agent.ToolSpec` (``kind``, ``effect``, ``schema``,
-    ``failed``, ``truncated``, ``result_ids``, ``governance``). What the tool returns and raises reaches the caller unchanged.
+    Works on functions, methods (above or below ``@classmethod`` and ``@staticmethod``), coroutine functions, generators and async
+    generators, and on functions that return an awaitable. ``name``: by default the function's. ``options``: fields of
+    :class:`otel_agent.ToolSpec` (``kind``, ``effect``, ``schema``, ``failed``, ``truncated``, ``result_ids``, ``governance``). What the
+    tool returns and raises reaches the caller unchanged.
     """
-    if callable(name):
+    if callable(name) or isinstance(name, UNDER):
         return _watched(name, None, options)
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"tool takes a function or a name, not {type(name).__name__}")
     return lambda function: _watched(function, name, options)
 
 
@@ -71,7 +79,7 @@ def wrap_dispatcher(dispatch: F, tools: Collection[str] | Mapping[str, Mapping[s
     specs = {name: _spec(name, None, {**options, "schema": schemas.get(name)}) for name in tools}
     unknown = _spec(OTHER, None, options)
 
-    def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ToolSpec, Validator, Any]:
+    def arguments_of(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ToolSpec, Validator, Any]:
         name = args[0] if args else next((kwargs[word] for word in NAME_WORDS if word in kwargs), None)
         given = args[1] if len(args) > 1 else kwargs.get("arguments", kwargs.get("args", kwargs.get("input")))
         spec, validator = specs.get(name, unknown) if isinstance(name, str) else unknown
@@ -107,37 +115,21 @@ def _spec(name: str, function: Callable[..., Any] | None, options: dict[str, Any
 
 
 def _watched(function: Any, name: str | None, options: dict[str, Any]) -> Any:
+    if isinstance(function, UNDER):
+        return type(function)(_watched(function.__func__, name, options))
     if not callable(function):
         raise TypeError(f"a tool must be callable, not {type(function).__name__}")
     spec, validator = _spec(name or str(getattr(function, "__name__", type(function).__name__)), function, options)
-    signature = _signature(function)
+    bound = Binding(function).of
 
-    def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ToolSpec, Validator, Any]:
-        return spec, validator, _bound(signature, args, kwargs)
+    def arguments_of(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ToolSpec, Validator, Any]:
+        return spec, validator, bound(instance, args, kwargs)
 
     return _around(function, arguments_of)
 
 
-def _signature(function: Any) -> inspect.Signature | None:
-    try:
-        return inspect.signature(function)
-    except (TypeError, ValueError):
-        return None
-
-
-def _bound(signature: inspect.Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Mapping[str, Any] | None:
-    """Arguments by name. ``None`` when they do not fit: the call itself will then say so."""
-    if not args:
-        return kwargs
-    if signature is None:
-        return None
-    names = list(signature.parameters)
-    if names[:1] in (["self"], ["cls"]):
-        names = names[1:]
-    return None if len(args) > len(names) else {**dict(zip(names, args, strict=False)), **kwargs}
-
-
-ArgumentsOf = Callable[[tuple[Any, ...], dict[str, Any]], tuple[ToolSpec, Validator, Any]]
+ArgumentsOf = Callable[[Any, tuple[Any, ...], dict[str, Any]], tuple[ToolSpec, Validator, Any]]
+"""``(instance, args, kwargs)``: the tool, and its arguments by name."""
 
 
 def _around(function: F, arguments_of: ArgumentsOf) -> F:
@@ -147,15 +139,15 @@ def _around(function: F, arguments_of: ArgumentsOf) -> F:
     return _plain(function, arguments_of)  # type: ignore[no-any-return]
 
 
-def _start(arguments_of: ArgumentsOf, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Execution | None:
-    found = guard.run("tool.arguments", arguments_of, args, kwargs)
+def _start(arguments_of: ArgumentsOf, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Execution | None:
+    found = guard.run("tool.arguments", arguments_of, instance, args, kwargs)
     return None if found is None else begin(*found, None)
 
 
 def _plain(function: Any, arguments_of: ArgumentsOf) -> Any:
     @wrapt.decorator
     def watch(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        execution = _start(arguments_of, args, kwargs)
+        execution = _start(arguments_of, instance, args, kwargs)
         if execution is None:
             return wrapped(*args, **kwargs)
         with _Deferred(execution) as deferred:
@@ -219,7 +211,7 @@ async def _finish_later(execution: Execution, coroutine: Awaitable[Any]) -> Any:
 def _coroutine(function: Any, arguments_of: ArgumentsOf) -> Any:
     @wrapt.decorator
     async def watch(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        execution = _start(arguments_of, args, kwargs)
+        execution = _start(arguments_of, instance, args, kwargs)
         if execution is None:
             return await wrapped(*args, **kwargs)
         with execution:
@@ -233,10 +225,10 @@ def _coroutine(function: Any, arguments_of: ArgumentsOf) -> Any:
 def _generator(function: Any, arguments_of: ArgumentsOf) -> Any:
     @wrapt.decorator
     def watch(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Generator[Any, Any, Any]:
-        return steps(wrapped(*args, **kwargs), args, kwargs)
+        return steps(wrapped(*args, **kwargs), instance, args, kwargs)
 
-    def steps(inner: Generator[Any, Any, Any], args: Any, kwargs: Any) -> Generator[Any, Any, Any]:
-        execution = _start(arguments_of, args, kwargs)
+    def steps(inner: Generator[Any, Any, Any], instance: Any, args: Any, kwargs: Any) -> Generator[Any, Any, Any]:
+        execution = _start(arguments_of, instance, args, kwargs)
         if execution is None:
             return (yield from inner)
         with Ending(execution):
@@ -248,10 +240,10 @@ def _generator(function: Any, arguments_of: ArgumentsOf) -> Any:
 def _async_generator(function: Any, arguments_of: ArgumentsOf) -> Any:
     @wrapt.decorator
     def watch(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> AsyncGenerator[Any, Any]:
-        return steps(wrapped(*args, **kwargs), args, kwargs)
+        return steps(wrapped(*args, **kwargs), instance, args, kwargs)
 
-    async def steps(inner: AsyncGenerator[Any, Any], args: Any, kwargs: Any) -> AsyncGenerator[Any, Any]:
-        execution = _start(arguments_of, args, kwargs)
+    async def steps(inner: AsyncGenerator[Any, Any], instance: Any, args: Any, kwargs: Any) -> AsyncGenerator[Any, Any]:
+        execution = _start(arguments_of, instance, args, kwargs)
         taken = SteppedAsync(inner, otel_context.get_current() if execution is None else execution.context)
         with Ending(execution):
             try:

@@ -59,6 +59,44 @@ async def test_methods(telemetry: Capture) -> None:
     assert len({tuple(record["otel_agent.tool.argument_digests"]) for record in telemetry.tools}) == 1
 
 
+class Counter:
+    """The decorator above the others, and a receiver by another name."""
+
+    @otel_agent.tool
+    @staticmethod
+    def static(order: str) -> str:
+        """Static."""
+        return f"static {order}"
+
+    @otel_agent.tool
+    @classmethod
+    def made(cls, order: str) -> str:
+        """Of the class."""
+        return f"{cls.__name__} {order}"
+
+    @otel_agent.tool("of_class", effect="read")
+    @classmethod
+    async def of_class(cls, order: str) -> str:
+        """Of the class, async."""
+        return f"{cls.__name__} {order}"
+
+    @otel_agent.tool
+    def other(this, order: str) -> str:  # noqa: N805 - any name will do
+        """Bound."""
+        return f"{type(this).__name__} {order}"
+
+
+async def test_methods_decorated_from_above(telemetry: Capture) -> None:
+    """Case 018: the order of the decorators does not matter, nor the receiver's name."""
+    assert (Counter.static("A1"), Counter.made("A1")) == ("static A1", "Counter A1")
+    assert (await Counter().of_class("A1"), Counter().other("A1")) == ("Counter A1", "Counter A1")
+    assert [record["gen_ai.tool.name"] for record in telemetry.tools] == ["static", "made", "of_class", "other"]
+    assert all(record["otel_agent.tool.argument_names"] == ["order"] for record in telemetry.tools)
+    assert all(record["otel_agent.tool.undeclared_arguments"] == 0 for record in telemetry.tools)
+    with pytest.raises(TypeError, match="a function or a name, not int"):
+        otel_agent.tool(7)  # type: ignore[call-overload]
+
+
 def plain(order: str, *, limit: int = 3) -> str:
     """Plain."""
     return f"{order} {limit}"
