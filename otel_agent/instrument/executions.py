@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
+from itertools import islice
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self, TypeAlias
 
@@ -33,7 +34,7 @@ Key: TypeAlias = tuple[str, str | None]
 
 _open: ContextVar[Mapping[Key, Execution]] = ContextVar("otel_agent_open_tools", default=MappingProxyType({}))
 """Tools being executed around this point, by name and run: a tool watched twice (by a runner and by a decorator) is recorded once, and
-the same tool in a run inside it is another execution."""
+the same tool called by itself, or in a run inside it, is another execution."""
 
 NOTHING: Final = object()
 
@@ -49,6 +50,7 @@ class Execution:
         self._result: Any = NOTHING
         self._done = [True]
         self._attached: attached | None = None
+        self._watchers: dict[int, tuple[ToolSpec, Mapping[str, Any] | None]] = {}
         given = call_id or call_id_in_force.get()
         name = tool_name(spec.name) or OTHER
         parent = otel_context.get_current()
@@ -128,10 +130,22 @@ class Execution:
             guard.run("tool.finish", self.finish, "denied")
             raise ToolDenied(self._known["tool"], judgement.rule_id)
 
+    def covers(self, spec: ToolSpec, arguments: Mapping[str, Any] | None) -> bool:
+        """Whether a call watched inside this one is this very call, watched once more (by a decorator inside a runner, say).
+
+        It is another one, a recursion, when it is watched by who watches this one, or by who was inside already with other arguments.
+        """
+        if spec is self._spec:
+            return False
+        _, before = self._watchers.setdefault(id(spec), (spec, arguments))
+        return before is None or arguments is None or _alike(before, arguments)
+
     def __enter__(self) -> Self:
         self._attached = attached(self._started.context)
         self._attached.__enter__()
-        self._names = _open.get()
+        self._names, self._in_force = _open.get(), call_id_in_force.get()
+        if self._in_force is not None:
+            call_id_in_force.set(None)  # it is this call's; a tool called by this one has another, or none
         _open.set({**self._names, (self._spec.name, None if self._run is None else self._run.run_id): self})
         return self
 
@@ -144,6 +158,8 @@ class Execution:
         if self._attached is not None:
             self._attached.__exit__(None, None, None)
             _open.set(self._names)
+            if self._in_force is not None:
+                call_id_in_force.set(self._in_force)
             self._attached = None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -198,10 +214,8 @@ class Execution:
         spec, digester, facts = self._spec, self._runtime.digester, self._facts
         if spec.truncated is not None and guard.run("tool.truncated", spec.truncated, result):
             facts["result_truncated"] = True
-        if spec.result_ids is not None and (found := guard.run("tool.result_ids", spec.result_ids, result)):
-            known = tuple(each for item in list(found)[:MAX_ITEMS] if (each := identifier(item)))
-            if known:
-                facts["result_ids"] = known
+        if spec.result_ids is not None and (found := guard.run("tool.result_ids", _ids, spec.result_ids, result)):
+            facts["result_ids"] = found
         if digester is None:
             return
         facts["result_digest"], band = digester.digest_with_band(result)
@@ -216,6 +230,10 @@ class Execution:
     def context(self) -> Context:
         """The context in which the tool runs."""
         return self._started.context
+
+
+def _ids(pick: Callable[[Any], Iterable[str]], result: Any) -> tuple[str, ...]:
+    return tuple([known for item in islice(pick(result) or (), MAX_ITEMS) if (known := identifier(item))])
 
 
 def _principal(ask: Callable[[], Principal | None], digester: Digester) -> dict[str, str]:
@@ -234,13 +252,25 @@ def outcome_of(error: BaseException) -> ToolOutcome:
     return "error"
 
 
+_WORDS: Final = frozenset({str, int, float, bool})
+
+
+def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether the arguments are the same values; of the caller's own objects, whether they are the same objects."""
+    return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other or (type(one) is type(other) and type(one) in _WORDS and bool(one == other))
+
+
 def begin(spec: ToolSpec, validator: Validator, arguments: Mapping[str, Any] | None, call_id: str | None) -> Execution | None:
     """An execution to watch; ``None`` when this very tool is being watched already, or the caller keeps the stretch unobserved.
 
     Raises what the caller asked for, and only that: :class:`BudgetExceeded` and :class:`ToolDenied`.
     """
     watching = _watching(spec)
-    if watching is not None:
+    if watching is not None and guard.run("tool.covers", watching.covers, spec, arguments) is not False:
         watching.decide(spec, arguments)
         return None
     suppressed = otel_context.get_value(runtime.SUPPRESS)

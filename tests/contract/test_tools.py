@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import json
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -319,7 +320,7 @@ def test_overlapping_writes(telemetry: Capture) -> None:
 
 
 def test_a_tool_that_runs_an_agent_with_the_same_tool(telemetry: Capture) -> None:
-    """The same tool in a run inside its own execution is another execution; direct recursion is one."""
+    """The same tool in a run inside its own execution is another execution."""
     depth = []
 
     @otel_agent.tool
@@ -330,14 +331,86 @@ def test_a_tool_that_runs_an_agent_with_the_same_tool(telemetry: Capture) -> Non
                 return delegate("inner task")
         return "done"
 
-    @otel_agent.tool
-    def walk(level: int) -> int:
-        return level and walk(level - 1)
-
     with otel_agent.agent_run("outer", budget=Budget(tool_calls=5)):
         assert delegate("outer task") == "done"
-        assert walk(3) == 0
-    assert [record["gen_ai.agent.name"] for record in telemetry.tools] == ["inner", "outer", "outer"]
+    assert [record["gen_ai.agent.name"] for record in telemetry.tools] == ["inner", "outer"]
+
+
+@otel_agent.tool
+def walk(level: int) -> int:
+    """Calls itself."""
+    return level and walk(level - 1)
+
+
+def test_a_tool_that_calls_itself(telemetry: Capture) -> None:
+    """Each call is an execution, child of the one that made it; the provider's id is that of the outermost."""
+    with otel_agent.agent_run("walking"), otel_agent.tool_call("toolu_1"):
+        assert walk(2) == 0
+    inner, middle, outer, _run = telemetry.spans
+    assert (inner["parent_id"], middle["parent_id"]) == (middle["span_id"], outer["span_id"])
+    assert len({tuple(record["otel_agent.tool.argument_digests"]) for record in telemetry.tools}) == 3
+    assert [record.get("gen_ai.tool.call.id") for record in telemetry.tools] == [None, None, "toolu_1"]
+    assert telemetry.runs[0]["otel_agent.run.tool_calls"] == 3
+
+
+def test_a_call_that_is_watched_twice(telemetry: Capture) -> None:
+    """One record, also when the outer watcher tries again with the same arguments; what calls itself inside is told by its arguments."""
+
+    @otel_agent.tool("find")
+    def flaky(order: str, tries: list[int]) -> str:
+        tries.append(len(tries))
+        if len(tries) == 1:
+            raise TimeoutError
+        return order
+
+    def dispatch(name: str, arguments: dict[str, Any]) -> Any:
+        if name == "walk":
+            return walk(**arguments)
+        try:
+            return flaky(**arguments)
+        except TimeoutError:
+            return flaky(**arguments)
+
+    watched = otel_agent.wrap_dispatcher(dispatch, ["find", "walk"])
+    assert watched("find", {"order": "A1", "tries": []}) == "A1"
+    assert [record["gen_ai.tool.name"] for record in telemetry.tools] == ["find"]
+    assert watched("walk", {"level": 2}) == 0
+    assert [record["gen_ai.tool.name"] for record in telemetry.tools[1:]] == ["walk"] * 3
+
+
+def test_ids_that_are_none(quiet_telemetry: Capture) -> None:
+    """What picks ids out of a result gave a number: the result keeps its digest."""
+    otel_agent.tool("find", result_ids=lambda result: 7)(returned({"order": "A1"}))()
+    otel_agent.tool("find", result_ids=lambda result: (f"id{at}" for at in range(100)))(returned({"order": "A1"}))()
+    one, other = quiet_telemetry.tools
+    assert one["otel_agent.tool.result_digest"] == other["otel_agent.tool.result_digest"]
+    assert "otel_agent.tool.result_ids" not in one
+    assert len(other["otel_agent.tool.result_ids"]) == 64
+
+
+MATCHED = {"type": "object", "properties": {"order": {"type": "string", "pattern": "^(a|a)*$"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments", "verdict"),
+    [
+        (MATCHED, {"order": "a" * 20}, "passed"),
+        (MATCHED, {"order": "a" * 5000}, "skipped"),
+        (SCHEMA, {"order": "a" * 5000}, "passed"),
+        ({"type": "object"}, {"order": "a" * 50_000_000}, "passed"),
+        ({"properties": {"order": {"items": {"type": "integer"}}}}, {"order": [1] * 1_000_000}, "skipped"),
+        ({"properties": {"order": {"items": {"type": "integer"}}}}, {"order": [1] * 1_000}, "passed"),
+    ],
+)
+def test_validation_is_bounded(schema: Any, arguments: dict[str, Any], verdict: str, telemetry: Capture) -> None:
+    """What would hold up the caller is not checked; the digest of what is huge says so."""
+    begun = time.thread_time()
+    otel_agent.tool(schema=schema)(plain)(**arguments)
+    assert time.thread_time() - begun < 1
+    (record,) = telemetry.tools
+    assert record["otel_agent.tool.validation"] == verdict
+    huge = len(arguments["order"]) >= 1_000_000
+    assert (record["otel_agent.tool.arguments_digest"] == "uncanonical:size") == huge
 
 
 @pytest.mark.parametrize("options", [{"effect": "wirte"}, {"kind": "plugin"}])
