@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
 from opentelemetry.context import Context
-from opentelemetry.metrics import CallbackOptions, Counter, Histogram, Meter, Observation
+from opentelemetry.metrics import CallbackOptions, Meter, Observation
 
 from otel_agent import guard, semconv
 from otel_agent.emit.forms import Attributes
@@ -24,8 +24,6 @@ class Row(NamedTuple):
     """One kind of point of a record that has the fact ``field``: its value, or the ``amount`` made of it.
 
     ``more``: labels that are not among the record's attributes. ``part``: a count that is part of this one and has a point of its own.
-    ``exemplars``: whether a point may lead to its trace. Where it need not (sums of tokens: the histograms of the same counts do), the
-    counter is kept as :class:`otel_agent.emit.sums.Sums`.
     """
 
     metric: str
@@ -33,7 +31,6 @@ class Row(NamedTuple):
     amount: Amount | None = None
     more: LabelValues | None = None
     part: str | None = None
-    exemplars: bool = True
 
 
 TEXT: Final[LabelValues] = {semconv.GEN_AI_TOKEN_MODALITY: "text"}
@@ -59,11 +56,7 @@ def _beyond_one(number: int) -> int | None:
 
 
 def _sum(metric: str, field: str, part: str | None = None) -> Row:
-    return Row(metric, field, None, TEXT, part, exemplars=False)
-
-
-def _audio(metric: str, field: str) -> Row:
-    return Row(metric, field, _some, AUDIO, exemplars=False)
+    return Row(metric, field, None, TEXT, part)
 
 
 def _nonzero(metric: str, field: str, more: LabelValues | None = None) -> Row:
@@ -87,8 +80,8 @@ ROWS: Final[dict[type[Record], tuple[Row, ...]]] = {
         _sum(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_CACHE_READ_INPUT_TOKENS, "cache_read_tokens"),
         _sum(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_CACHE_WRITE_INPUT_TOKENS, "cache_write_tokens"),
         _sum(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_REASONING_OUTPUT_TOKENS, "reasoning_tokens"),
-        _audio(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_INPUT_TOKENS, "audio_input_tokens"),
-        _audio(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_OUTPUT_TOKENS, "audio_output_tokens"),
+        _nonzero(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_INPUT_TOKENS, "audio_input_tokens", AUDIO),
+        _nonzero(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_OUTPUT_TOKENS, "audio_output_tokens", AUDIO),
         Row(semconv.METRIC_OTEL_AGENT_TURNS, "finish_reason", _one),
         Row(semconv.METRIC_OTEL_AGENT_RETRIED_ATTEMPTS, "attempts", _beyond_one),
         Row(semconv.METRIC_OTEL_AGENT_PREFIX_BREAKS, "prefix_break", _one),
@@ -103,9 +96,8 @@ ROWS: Final[dict[type[Record], tuple[Row, ...]]] = {
         Row(semconv.METRIC_OTEL_AGENT_TOOL_EXECUTIONS, "outcome", _one),
         Row(semconv.METRIC_OTEL_AGENT_TOOL_REPEATS, "repeat", _where(lambda repeat: repeat > 1)),
         Row(semconv.METRIC_OTEL_AGENT_TOOL_CYCLES, "cycle", _one),
-        # What was refused is among the executions too, and leads to its trace there.
-        Row(semconv.METRIC_OTEL_AGENT_TOOL_VALIDATIONS, "validation", _where(lambda verdict: verdict != "skipped"), exemplars=False),
-        Row(semconv.METRIC_OTEL_AGENT_POLICY_DECISIONS, "decision", _one, exemplars=False),
+        Row(semconv.METRIC_OTEL_AGENT_TOOL_VALIDATIONS, "validation", _where(lambda verdict: verdict != "skipped")),
+        Row(semconv.METRIC_OTEL_AGENT_POLICY_DECISIONS, "decision", _one),
         Row(semconv.METRIC_OTEL_AGENT_CONFLICTING_WRITES, "overlap", _where(bool)),
     ),
     RunStarted: (Row(semconv.METRIC_OTEL_AGENT_RUNS_STARTED, "operation", _one),),
@@ -115,9 +107,9 @@ ROWS: Final[dict[type[Record], tuple[Row, ...]]] = {
         Row(semconv.METRIC_GEN_AI_INVOKE_AGENT_INFERENCE_CALLS, "turns"),
         Row(semconv.METRIC_GEN_AI_INVOKE_AGENT_TOOL_CALLS, "tool_calls"),
         Row(semconv.METRIC_OTEL_AGENT_RUN_MAX_REPEAT, "max_repeat"),
-        Row(semconv.METRIC_OTEL_AGENT_RUN_INPUT_TOKENS, "input_tokens", _some, exemplars=False),
-        Row(semconv.METRIC_OTEL_AGENT_RUN_OUTPUT_TOKENS, "output_tokens", _some, exemplars=False),
-        Row(semconv.METRIC_OTEL_AGENT_RUN_RESENT_TOKENS, "resent_tokens", _some, exemplars=False),
+        _nonzero(semconv.METRIC_OTEL_AGENT_RUN_INPUT_TOKENS, "input_tokens"),
+        _nonzero(semconv.METRIC_OTEL_AGENT_RUN_OUTPUT_TOKENS, "output_tokens"),
+        _nonzero(semconv.METRIC_OTEL_AGENT_RUN_RESENT_TOKENS, "resent_tokens"),
         Row(semconv.METRIC_OTEL_AGENT_BUDGETS_EXCEEDED, "budget_exceeded", _one),
     ),
     Retrieval: (Row(semconv.METRIC_GEN_AI_RETRIEVAL_DURATION, "duration"),),
@@ -139,7 +131,7 @@ class Series(NamedTuple):
     amount: Amount | None
     part: str | None
     labels: LabelSet
-    send: Callable[..., None]
+    record: Callable[..., None] | None
     sums: Sums | None
 
 
@@ -152,12 +144,13 @@ class Meters:
         metrics = {
             metric.name: metric for metric in METRICS + (OLDER if older else ()) if metric.name != semconv.METRIC_OTEL_AGENT_SELF_EVENTS
         }
-        sends = {name: _make(meter, metric) for name, metric in metrics.items()}
-        sums = {row.metric: Sums(sends[row.metric]) for rows in ROWS.values() for row in rows if not row.exemplars}
+        histograms = {name: _histogram(meter, metric) for name, metric in metrics.items() if metric.kind == "histogram"}
+        sums = {name: _sums(meter, metric) for name, metric in metrics.items() if metric.kind == "counter"}
         self._sums = tuple(sums.values())
         self._series: dict[type[Record], tuple[Series, ...]] = {
             record: tuple(
-                Series(*self._read(row, facts(record), metrics[row.metric]), sends[row.metric], sums.get(row.metric)) for row in rows
+                Series(*self._read(row, facts(record), metrics[row.metric]), histograms.get(row.metric), sums.get(row.metric))
+                for row in rows
             )
             for record, rows in (ROWS | ({ModelTurn: ROWS[ModelTurn] + OLDER_ROWS} if older else {})).items()
         }
@@ -183,7 +176,7 @@ class Meters:
         last: LabelSet | None = None
         values: LabelValues = {}
         key: tuple[object, ...] = ()
-        for name, amount, part, labels, send, sums in self._series[record]:
+        for name, amount, part, labels, histogram, sums in self._series[record]:
             value = find(name)
             if value is None or (amount is not None and (value := amount(value)) is None):
                 continue
@@ -191,9 +184,9 @@ class Meters:
                 value = max(value - (find(part) or 0), 0)
             if labels is not last:
                 last, (values, key) = labels, labels.of(attributes)
-            if sums is None:
-                send(value, values, context)
-            else:
+            if histogram is not None:
+                histogram(value, values, context)
+            elif sums is not None:
                 sums.add(value, values, key, context)
 
     def _collecting(self, options: CallbackOptions) -> Iterable[Observation]:
@@ -208,12 +201,11 @@ def _brief(name: str) -> str:
     return next(metric.brief for metric in METRICS if metric.name == name)
 
 
-def _make(meter: Meter, metric: Metric) -> Callable[..., None]:
-    """The function that takes a point of ``metric``."""
-    if metric.kind == "counter":
-        counter: Counter = meter.create_counter(metric.name, unit=metric.unit, description=metric.brief)
-        return counter.add
-    histogram: Histogram = meter.create_histogram(
+def _sums(meter: Meter, metric: Metric) -> Sums:
+    return Sums(meter.create_counter(metric.name, unit=metric.unit, description=metric.brief).add)
+
+
+def _histogram(meter: Meter, metric: Metric) -> Callable[..., None]:
+    return meter.create_histogram(
         metric.name, unit=metric.unit, description=metric.brief, explicit_bucket_boundaries_advisory=metric.buckets
-    )
-    return histogram.record
+    ).record

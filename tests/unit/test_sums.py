@@ -10,6 +10,8 @@ import pytest
 from opentelemetry.context import Context
 from opentelemetry.sdk.metrics import Counter, MeterProvider
 from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.trace import set_span_in_context
 
 from otel_agent import semconv
 from otel_agent.emit import sums as module
@@ -136,3 +138,18 @@ def test_shutdown_hands_over_what_is_left() -> None:
         made.record(ModelTurn, turn(), Context())
     provider.shutdown()
     assert kept == [3]
+
+
+def test_a_sum_leads_to_the_trace_of_its_latest_point() -> None:
+    """One exemplar per series and collection, as the SDK keeps of a counter."""
+    reader, tracer = InMemoryMetricReader(), TracerProvider(shutdown_on_exit=False).get_tracer("test")
+    made = meters(reader)
+    spans = [tracer.start_span(f"turn {at}") for at in range(4)]
+    shown = []
+    for pair in (spans[:2], spans[2:]):
+        for span in pair:
+            made.record(ModelTurn, turn(), set_span_in_context(span))
+        ((exemplar,),) = [point.exemplars for point in points(reader)]
+        shown.append(exemplar.span_id)
+    assert shown[0] in {span.get_span_context().span_id for span in spans[:2]}
+    assert shown[1] == spans[3].get_span_context().span_id
