@@ -9,7 +9,7 @@ from typing import Final
 from opentelemetry._logs import Logger, SeverityNumber
 from opentelemetry.context import Context, get_value, set_value
 from opentelemetry.metrics import Meter
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, get_current_span, set_span_in_context
+from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode, Tracer, get_current_span, set_span_in_context
 
 from otel_agent import guard, semconv
 from otel_agent.emit.forms import Attributes, Facts, defaults, form
@@ -62,7 +62,10 @@ class Emitter:
         operation = str(attributes.get(semconv.GEN_AI_OPERATION_NAME) or record.span_operation)
         name = f"{operation} {subject}" if subject else operation
         kind = SpanKind.CLIENT if record is ModelTurn else SpanKind.INTERNAL
-        span = self._tracer.start_span(name, parent, kind, attributes)
+        # A sampler or span processor of the host's that raises must not cost the record, here or at the end.
+        span = guard.run("emit.span", self._tracer.start_span, name, parent, kind, attributes)
+        if span is None:
+            return Started(record, INVALID_SPAN, parent, attributes)
         return Started(record, span, set_span_in_context(span, beside_host(span, parent)), attributes)
 
     def finish(self, started: Started, values: Facts) -> None:
@@ -70,13 +73,9 @@ class Emitter:
 
         ``values`` are the facts not given at the beginning; those that were may be given again.
         """
-        record, span = started.record, started.span
+        record = started.record
         added = {**defaults(record, "finish"), **form(record, "finish").of(values)}
-        if span.is_recording():
-            span.set_attributes(added)
-            if semconv.ERROR_TYPE in added:
-                span.set_status(_ERROR)
-        span.end()
+        guard.run("emit.span", _end, started.span, added)
         self._emit(record, {**started.attributes, **added}, started.context)
 
     def event(self, record: type[Record], values: Facts, context: Context) -> None:
@@ -92,3 +91,11 @@ class Emitter:
             attributes=attributes,
             event_name=record.event_name,
         )
+
+
+def _end(span: Span, added: Attributes) -> None:
+    if span.is_recording():
+        span.set_attributes(added)
+        if semconv.ERROR_TYPE in added:
+            span.set_status(_ERROR)
+    span.end()

@@ -7,8 +7,10 @@ from typing import Any, Final, NamedTuple
 
 from opentelemetry.context import Context
 from opentelemetry.metrics import CallbackOptions, Meter, Observation
+from opentelemetry.trace import get_current_span
 
-from otel_agent import guard, semconv
+from otel_agent import semconv
+from otel_agent.emit import sums as added
 from otel_agent.emit.forms import Attributes
 from otel_agent.emit.labels import Labels, LabelSet, LabelValues
 from otel_agent.emit.sums import Sums
@@ -146,7 +148,7 @@ class Meters:
         }
         histograms = {name: _histogram(meter, metric) for name, metric in metrics.items() if metric.kind == "histogram"}
         sums = {name: _sums(meter, metric) for name, metric in metrics.items() if metric.kind == "counter"}
-        self._sums = tuple(sums.values())
+        added.keep(sums.values(), self)
         self._series: dict[type[Record], tuple[Series, ...]] = {
             record: tuple(
                 Series(*self._read(row, facts(record), metrics[row.metric]), histograms.get(row.metric), sums.get(row.metric))
@@ -156,7 +158,7 @@ class Meters:
         }
         meter.create_observable_counter(
             semconv.METRIC_OTEL_AGENT_SELF_EVENTS,
-            [self._collecting],
+            [_collecting],
             unit="{event}",
             description=_brief(semconv.METRIC_OTEL_AGENT_SELF_EVENTS),
         )
@@ -173,6 +175,7 @@ class Meters:
     def record(self, record: type[Record], attributes: Attributes, context: Context) -> None:
         """Points of one record; ``attributes`` are those of its span and log record, ``context`` gives exemplars their span."""
         find: Callable[[str], Any] = attributes.get
+        origin = get_current_span(context).get_span_context()
         last: LabelSet | None = None
         values: LabelValues = {}
         key: tuple[object, ...] = ()
@@ -186,15 +189,18 @@ class Meters:
                 last, (values, key) = labels, labels.of(attributes)
             if histogram is not None:
                 histogram(value, values, context)
-            elif sums is not None:
+            elif sums is not None and not sums.more(value, key, origin):
                 sums.add(value, values, key, context)
 
-    def _collecting(self, options: CallbackOptions) -> Iterable[Observation]:
-        """Called when the SDK collects: it asks for asynchronous counters first, then looks at what it was given."""
-        for sums in self._sums:
-            guard.run("emit.sums", sums.hand_over)
-        for (kind, place), amount in tallies().items():
-            yield Observation(amount, {semconv.OTEL_AGENT_SELF_KIND: kind, semconv.OTEL_AGENT_SELF_PLACE: place})
+
+def _collecting(options: CallbackOptions) -> Iterable[Observation]:
+    """Called when the SDK collects: it asks for asynchronous counters first, then looks at what it was given.
+
+    No method: a meter that keeps it must not keep the instruments.
+    """
+    added.hand_over()
+    for (kind, place), amount in tallies().items():
+        yield Observation(amount, {semconv.OTEL_AGENT_SELF_KIND: kind, semconv.OTEL_AGENT_SELF_PLACE: place})
 
 
 def _brief(name: str) -> str:

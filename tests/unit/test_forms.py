@@ -7,10 +7,14 @@ from typing import Any, Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import SpanProcessor
 from pydantic import ValidationError
 
+from otel_agent.emit import Emitter
 from otel_agent.emit.forms import defaults, form
 from otel_agent.records import RECORDS, ModelTurn, Record, ToolExecution, facts
+from otel_agent.sdk import Memory
 from otel_agent.tally import tallies
 from tests.schema.filled_records import specimens
 
@@ -91,3 +95,40 @@ def test_a_required_fact_that_is_missing_is_a_mistake() -> None:
     """There is no record without it, where nothing stands in for it."""
     with pytest.raises(ValidationError):
         form(ToolExecution, "finish").of({"duration": 0.5})
+
+
+class Fails(SpanProcessor):
+    """A span processor of a host's that raises."""
+
+    def __init__(self, at: str) -> None:
+        self._at = at
+
+    def _fail(self, at: str) -> None:
+        if at == self._at:
+            raise ValueError
+
+    def on_start(self, span: object, parent_context: object = None) -> None:
+        """When a span begins."""
+        self._fail("start")
+
+    def on_end(self, span: object) -> None:
+        """When it ends."""
+        self._fail("end")
+
+
+@pytest.mark.parametrize("at", ["start", "end"])
+def test_a_span_that_fails_costs_neither_the_points_nor_the_audit_line(at: str) -> None:
+    """Each of the three signals is for itself."""
+    memory = Memory()
+    memory.tracer.add_span_processor(Fails(at))
+    emitter = Emitter(memory.tracer.get_tracer("t"), memory.meter.get_meter("t"), memory.logger.get_logger("t"))
+    host = Context({"host": 1})
+    started = emitter.begin(ModelTurn, "m", {**TURN, "request_model": "m"}, host)
+    assert started.context["host"] == 1
+    emitter.finish(started, {**TURN, "input_tokens": 7})
+    (line,) = memory.logs()
+    attributes = line.log_record.attributes or {}
+    assert (attributes["gen_ai.request.model"], attributes["gen_ai.usage.input_tokens"]) == ("m", 7)
+    found = memory.metrics()
+    assert found is not None
+    assert "otel_agent.turns" in {metric.name for metric in found.resource_metrics[0].scope_metrics[0].metrics}
