@@ -83,8 +83,11 @@ class Emitter:
         self._emit(record, {**defaults(record, "event"), **form(record, "event").of(values)}, context)
 
     def _emit(self, record: type[Record], attributes: Attributes, context: Context) -> None:
-        guard.run("emit.metrics", self._meters.record, record, attributes, context)  # a failing meter must not cost the audit line
-        self._logger.emit(
+        # Each signal for itself: a meter that fails must not cost the audit line, nor a logger the sums of the run.
+        guard.run("emit.metrics", self._meters.record, record, attributes, context)
+        guard.run(
+            "emit.log",
+            self._logger.emit,
             timestamp=time.time_ns(),
             context=context,
             severity_number=SeverityNumber.INFO,

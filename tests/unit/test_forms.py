@@ -132,3 +132,15 @@ def test_a_span_that_fails_costs_neither_the_points_nor_the_audit_line(at: str) 
     found = memory.metrics()
     assert found is not None
     assert "otel_agent.turns" in {metric.name for metric in found.resource_metrics[0].scope_metrics[0].metrics}
+
+
+def test_a_logger_that_fails_costs_only_the_audit_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who finishes a record has sums of its own to keep."""
+    memory = Memory()
+    logger = memory.logger.get_logger("t")
+    monkeypatch.setattr(logger, "emit", lambda **_: 1 / 0)
+    emitter = Emitter(memory.tracer.get_tracer("t"), memory.meter.get_meter("t"), logger)
+    before = tallies().get(("failure", "emit.log"), 0)
+    emitter.finish(emitter.begin(ModelTurn, "m", TURN, Context()), TURN)
+    assert (len(memory.spans()), len(memory.logs())) == (1, 0)
+    assert tallies()["failure", "emit.log"] == before + 1
