@@ -62,8 +62,9 @@ class Emitter:
         operation = str(attributes.get(semconv.GEN_AI_OPERATION_NAME) or record.span_operation)
         name = f"{operation} {subject}" if subject else operation
         kind = SpanKind.CLIENT if record is ModelTurn else SpanKind.INTERNAL
-        # A sampler or span processor of the host's that raises must not cost the record, here or at the end.
-        span = guard.run("emit.span", self._tracer.start_span, name, parent, kind, attributes)
+        # A sampler or span processor of the host's that raises must not cost the record, here or at the end. What one adds to the
+        # attributes it is shown is the span's, not the record's, hence the copy.
+        span = guard.run("emit.span", self._tracer.start_span, name, parent, kind, attributes.copy())
         if span is None:
             return Started(record, INVALID_SPAN, parent, attributes)
         return Started(record, span, set_span_in_context(span, beside_host(span, parent)), attributes)
@@ -75,8 +76,9 @@ class Emitter:
         """
         record = started.record
         added = {**defaults(record, "finish"), **form(record, "finish").of(values)}
+        attributes = {**started.attributes, **added}  # before the span, which may be the host's, is shown any
         guard.run("emit.span", _end, started.span, added)
-        self._emit(record, {**started.attributes, **added}, started.context)
+        self._emit(record, attributes, started.context)
 
     def event(self, record: type[Record], values: Facts, context: Context) -> None:
         """Emit a record that has no span of its own: metrics and a log record."""

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.context import Context
-from opentelemetry.sdk.trace import SpanProcessor
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 from pydantic import ValidationError
 
 from otel_agent.emit import Emitter
@@ -144,3 +145,34 @@ def test_a_logger_that_fails_costs_only_the_audit_line(monkeypatch: pytest.Monke
     emitter.finish(emitter.begin(ModelTurn, "m", TURN, Context()), TURN)
     assert (len(memory.spans()), len(memory.logs())) == (1, 0)
     assert tallies()["failure", "emit.log"] == before + 1
+
+
+class Adds(Sampler):
+    """A sampler of a host's that notes something on the attributes it is shown."""
+
+    def should_sample(
+        self,
+        parent_context: Any,
+        trace_id: int,
+        name: str,
+        kind: Any = None,
+        attributes: Any = None,
+        links: Any = None,
+        trace_state: Any = None,
+    ) -> SamplingResult:
+        """Everything is sampled."""
+        attributes["host.note"] = "I think so."
+        return SamplingResult(Decision.RECORD_AND_SAMPLE, attributes)
+
+    def get_description(self) -> str:
+        """Its name."""
+        return "adds"
+
+
+def test_what_a_host_adds_to_a_span_is_not_in_the_audit_line() -> None:
+    """The line holds what passed the form, whoever else has had the attributes in hand."""
+    memory, tracer = Memory(), TracerProvider(Adds(), shutdown_on_exit=False).get_tracer("t")
+    emitter = Emitter(tracer, memory.meter.get_meter("t"), memory.logger.get_logger("t"))
+    emitter.finish(emitter.begin(ModelTurn, "m", TURN, Context()), TURN)
+    (line,) = memory.logs()
+    assert "host.note" not in (line.log_record.attributes or {})
