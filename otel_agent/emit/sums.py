@@ -8,6 +8,9 @@ the collection. Nothing else of a point's context is kept: a context holds the r
 The first point of a series goes to the SDK at once. A series begins when the SDK hears of it, and a store that is to see the step from
 nothing to the first value needs the beginning to lie before the collection.
 
+Adding up begins when the first collection has been seen: until then, and for ever under a meter that never asks its observable counters,
+every point goes to the SDK at once.
+
 Sums are the process's, not those of the instruments that ask for them: a meter that is asked for an observable counter a second time
 gives the first one back and forgets the second's callback. So whoever collects, everybody's sums are handed over.
 """
@@ -21,7 +24,7 @@ from threading import RLock
 from typing import Any, Final
 
 from opentelemetry.context import Context
-from opentelemetry.trace import NonRecordingSpan, SpanContext, set_span_in_context
+from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, SpanContext, set_span_in_context
 
 from otel_agent import guard
 from otel_agent.emit.labels import LabelValues
@@ -45,6 +48,8 @@ class Sums:
 
     def more(self, amount: float, key: object, origin: SpanContext) -> bool:
         """Add to a series that has begun; ``False`` where it has not. ``key`` stands for its labels: equal for equal labels."""
+        if not _seen:
+            return False
         with self._lock:
             cell = self._waiting.get(key)
             if cell is None:
@@ -84,9 +89,12 @@ class Sums:
 
 def _context(origin: SpanContext | None) -> Context:
     """A context of a span, and of nothing else."""
-    return set_span_in_context(NonRecordingSpan(origin), Context()) if origin is not None and origin.is_valid else Context()
+    # Never an empty one: that is false, and the SDK would take the current context in its place.
+    return set_span_in_context(INVALID_SPAN if origin is None else NonRecordingSpan(origin), Context())
 
 
+_seen: Final[list[bool]] = []
+"""Not empty once a collection has been seen."""
 _kept: Final[dict[Sums, weakref.ref[object]]] = {}
 """Sums, and who adds to them."""
 
@@ -99,6 +107,8 @@ def keep(sums: Iterable[Sums], owner: object) -> None:
 
 def hand_over() -> None:
     """Give every SDK what has come together for it. Called when one of them is about to collect."""
+    if not _seen:
+        _seen.append(True)
     _hand_over(list(_kept.items()))
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Self, get_args
 
 from opentelemetry import context as otel_context
 
-from otel_agent import guard
+from otel_agent import collected, guard
 from otel_agent.fields import MAX_ITEMS, count, error_type, identifier, number, present
 from otel_agent.instrument import runtime
 from otel_agent.instrument.runs import begin_values
@@ -44,7 +44,7 @@ def feedback(
         raise ValueError(f"feedback kind is one of {', '.join(KINDS)}; source is one of {', '.join(SOURCES)}")
     if rating is not None and not 0 <= rating <= 1:
         raise ValueError("feedback rating must be from 0 to 1")
-    guard.run("feedback", _feedback, kind, response_id, run_id, rating, source)
+    collected.run("feedback", _feedback, kind, response_id, run_id, rating, source)
 
 
 def _feedback(kind: FeedbackKind, response_id: str | None, run_id: str | None, rating: float | None, source: FeedbackSource) -> None:
@@ -89,7 +89,7 @@ class retrieval:  # noqa: N801 - a context manager, named like one
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._attached is not None:
             self._attached.__exit__(kind, error, trace)
-            guard.run("retrieval.finish", self._finish, error)
+            collected.run("retrieval.finish", self._finish, error)
 
     def _finish(self, error: BaseException | None) -> None:
         values = {**self._values, "duration": self._runtime.clock() - self._begun}

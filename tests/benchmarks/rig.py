@@ -59,7 +59,8 @@ class Providers:
     def __init__(self) -> None:
         self.tracer = TracerProvider(shutdown_on_exit=False)
         self.tracer.add_span_processor(DropSpans())
-        self.meter = MeterProvider([InMemoryMetricReader()], shutdown_on_exit=False)
+        self.reader = InMemoryMetricReader()
+        self.meter = MeterProvider([self.reader], shutdown_on_exit=False)
         self.logger = LoggerProvider(shutdown_on_exit=False)
         self.logger.add_log_record_processor(DropLogs())
 
@@ -141,6 +142,7 @@ class Rig:
             self.providers.tracer, self.providers.meter, self.providers.logger, settings=otel_agent.Settings(digest_key=TEST_KEY)
         )
         self._observed = SyncAPIClient.__dict__["request"]
+        self.providers.reader.collect()  # as a pipeline does now and then; counters are added up from the first time on
         return self
 
     def __exit__(self, *error: object) -> None:

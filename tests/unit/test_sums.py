@@ -12,6 +12,7 @@ from weakref import ref
 
 import pytest
 from opentelemetry.context import Context
+from opentelemetry.metrics import NoOpMeter
 from opentelemetry.sdk.metrics import Counter, MeterProvider
 from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
@@ -26,6 +27,12 @@ from otel_agent.tally import tallies
 
 TOKENS: Final = semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_INPUT_TOKENS
 DELTA: Final = AggregationTemporality.DELTA
+
+
+@pytest.fixture(autouse=True)
+def _collected_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collection has been seen, so points are added up."""
+    monkeypatch.setattr(module, "_seen", [True])
 
 
 def turn(model: str = "m", tokens: int = 1) -> dict[str, Any]:
@@ -116,6 +123,24 @@ def test_nothing_is_lost_or_doubled_between_threads() -> None:
     while any(thread.is_alive() for thread in threads):
         seen += total(reader)
     assert seen + total(reader) == 12_000
+
+
+def test_a_meter_that_never_asks_gets_every_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing waits for a collection that may never come."""
+    monkeypatch.setattr(module, "_seen", [])
+    sent: list[float] = []
+
+    class Deaf(NoOpMeter):
+        def create_counter(self, name: str, unit: str = "", description: str = "") -> Any:
+            counter = super().create_counter(name, unit, description)
+            if name == TOKENS:
+                monkeypatch.setattr(counter, "add", lambda amount, *_: sent.append(amount), raising=False)
+            return counter
+
+    made = Meters(Deaf("deaf"), 200, older=False)
+    for amount in (1, 2, 3):
+        made.record(ModelTurn, turn(tokens=amount), Context())
+    assert sent == [1, 2, 3]
 
 
 def test_series_beyond_the_bound_are_counted_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
