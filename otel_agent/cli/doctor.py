@@ -43,8 +43,7 @@ def examine() -> dict[str, Any]:
         __import__(name)
     report = setup.status()
     setup.uninstrument()
-    secure = over_tls()
-    ways = {signal: reach(signal, settings, url, secure[signal]) for signal, url in endpoints().items()}
+    ways = {} if settings.sdk_disabled else destinations(settings)
     leaks = leaking()
     return {
         "version": package_version(),
@@ -56,7 +55,7 @@ def examine() -> dict[str, Any]:
         "digests": digest_state(settings),
         "leaks": leaks,
         "other_emitters": others(),
-        "problems": problems(asdict(report), ways, leaks) + unexported(settings),
+        "problems": problems(asdict(report), ways, leaks) + unexported(settings) + disabled(settings),
     }
 
 
@@ -78,6 +77,17 @@ def unexported(settings: Settings) -> list[str]:
     return [
         f"{', '.join(signal for signal, given in settings.hindered.items() if given == why)} are not exported: {why}" for why in reasons
     ]
+
+
+def disabled(settings: Settings) -> list[str]:
+    """That nothing is recorded at all, where a variable says so."""
+    return ["OTEL_SDK_DISABLED is set, so nothing is recorded; unset it"] if settings.sdk_disabled else []
+
+
+def destinations(settings: Settings) -> dict[str, dict[str, Any]]:
+    """Signal → where it goes."""
+    secure = over_tls()
+    return {signal: reach(signal, settings, url, secure[signal]) for signal, url in endpoints().items()}
 
 
 def reach(signal: str, settings: Settings, url: str, secure: bool) -> dict[str, Any]:

@@ -38,5 +38,15 @@ def act(arguments: argparse.Namespace) -> int:
     try:
         os.execvpe(command[0], command, environment)  # noqa: S606 - the user's own command
     except FileNotFoundError:
-        print("otel-agent run: there is no such command on PATH", file=sys.stderr)
+        print(
+            "otel-agent run: there is no such command on PATH; a script needs its interpreter: otel-agent run -- python app.py",
+            file=sys.stderr,
+        )
         return 127
+    except OSError as error:
+        print(
+            f"otel-agent run: the command cannot be started ({type(error).__name__}); is it python that should run it? "
+            "write for example: otel-agent run -- python app.py",
+            file=sys.stderr,
+        )
+        return 126

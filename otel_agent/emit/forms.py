@@ -11,7 +11,7 @@ from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, NotRequired, Required, TypeAlias, Union, get_args, get_origin
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AliasGenerator, ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
@@ -94,20 +94,23 @@ def _due(fact: Fact, moment: Moment) -> bool:
 def _adapter(record: type[Record], moment: Moment) -> TypeAdapter[Attributes]:
     """A dictionary from attribute names to values, read from one from field names to values."""
     members = {
-        fact.name: _member(record.model_fields[name], name, _due(fact, moment))
+        fact.name: _member(record.model_fields[name], _due(fact, moment))
         for name, fact in facts(record).items()
         if fact.start or moment != "begin"
     }
     kind: Any = _dictionary(record.__name__, members)
-    kind.__pydantic_config__ = ConfigDict(strict=True, extra="ignore")
+    field_of = {fact.name: name for name, fact in facts(record).items()}
+    # No ``Field`` with an alias among the types: beside a second one pydantic 2.11 forgets a type's own bounds.
+    names = AliasGenerator(validation_alias=field_of.__getitem__)
+    kind.__pydantic_config__ = ConfigDict(strict=True, extra="ignore", alias_generator=names)
     return TypeAdapter(kind)
 
 
 _dictionary: Final[Any] = TypedDict  # made at run time, where no type checker can follow
 
 
-def _member(field: FieldInfo, name: str, due: bool) -> Any:
-    kind = Annotated[_present(field), *field.metadata, Field(validation_alias=name)]  # type: ignore[valid-type]
+def _member(field: FieldInfo, due: bool) -> Any:
+    kind = Annotated[_present(field), *field.metadata]  # type: ignore[valid-type]
     return Required[kind] if due and field.is_required() else NotRequired[kind]
 
 

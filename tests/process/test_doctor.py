@@ -51,6 +51,16 @@ def test_what_leaks_and_what_is_away() -> None:
     assert any("nothing listens on" in line for line in said["problems"])
 
 
+def test_where_the_sdk_is_disabled_nothing_is_recorded(collector: Collector) -> None:
+    """That is bad news with its remedy, whatever the settings of the export are."""
+    ended = doctor("--json", endpoint=collector.http, OTEL_SDK_DISABLED="true")
+    assert ended.code == 1, ended.err
+    said = found(ended)
+    assert said["problems"] == ["OTEL_SDK_DISABLED is set, so nothing is recorded; unset it"]
+    assert said["export"] == {}
+    assert doctor(endpoint="no-scheme:1", OTEL_SDK_DISABLED="true").code == 1
+
+
 def test_no_secret_is_shown(collector: Collector) -> None:
     """Neither credentials in an endpoint, nor headers, nor the digest key."""
     with_user = collector.http.replace("http://", f"http://user:{SECRET}@")

@@ -68,3 +68,14 @@ def test_the_launcher_keeps_exit_codes_and_children(collector: Collector) -> Non
     ended = run(*OTEL_AGENT_RUN, "no-such-command", env=environment(collector.http))
     assert (ended.code, ended.out) == (127, "")
     assert "no such command" in ended.err
+
+
+def test_a_script_without_its_interpreter_is_told_what_to_write(provider: Standin, collector: Collector, tmp_path: Path) -> None:
+    """A file that is not executable, and a folder, end with a sentence and a shell's exit code, not with a traceback."""
+    script = tmp_path / "app.py"
+    script.write_text("print('never')\n", "utf-8")
+    for command in (script, tmp_path):
+        ended = run(*OTEL_AGENT_RUN, str(command), env=environment(collector.http))
+        assert (ended.code, ended.out) == (126, "")
+        assert "-- python app.py" in ended.err
+        assert "Traceback" not in ended.err
