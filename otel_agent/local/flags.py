@@ -114,6 +114,11 @@ def call_failed(turns: Iterable[Facts]) -> list[str]:
     return [f"{_turn(facts)} failed with {facts['error_type']}" for facts in turns if "error_type" in facts]
 
 
+def run_failed(runs: Iterable[Facts]) -> list[str]:
+    """Runs that an exception ended, wherever it came from."""
+    return [f"{facts['error_type']} ended it" for facts in runs if "error_type" in facts]
+
+
 def undeclared(turns: Iterable[Facts]) -> list[str]:
     """Calls of tools that were never offered."""
     return [
@@ -143,6 +148,7 @@ FLAGS: Final[Sequence[tuple[str, str, Finder]]] = (
     ("conflict", "tools", conflicting),
     ("reasoning lost", "turns", reasoning_lost),
     ("call failed", "turns", call_failed),
+    ("run failed", "runs", run_failed),
     ("retried", "turns", retried),
     ("unknown tool", "turns", undeclared),
     ("text protocol", "steps", odd_steps),

@@ -18,6 +18,7 @@ RAISED: list[tuple[str, dict[str, Any], str, str]] = [
     ("tools", {"tool": "pay", "outcome": "error", "error_type": "tool_error"}, "tool failed", "pay ended as error (tool_error)"),
     ("tools", {"tool": "pay", "outcome": "invalid_arguments"}, "tool failed", "pay ended as invalid arguments"),
     ("tools", {"tool": "pay", "outcome": "ok", "overlap": True}, "conflict", "pay wrote while another write was going on"),
+    ("runs", {"end_reason": "error", "error_type": "KeyError"}, "run failed", "KeyError ended it"),
     ("steps", {"step": 3, "outcome": "invented_observation"}, "text protocol", "step 3 made up an observation"),
     ("steps", {"step": 4, "outcome": "malformed"}, "text protocol", "step 4 had no action and no answer"),
     ("steps", {"step": 2, "outcome": "action", "validation": "failed"}, "text protocol", "step 2: the input does not fit the schema"),
@@ -34,4 +35,14 @@ def test_healthy_rows_raise_nothing() -> None:
     """Zero, one attempt, an outcome of ok: nothing to say."""
     turn = {"turn": 1, "attempts": 1, "dropped_items": 0, "edited_items": 0, "truncated": False}
     tool = {"tool": "look", "outcome": "ok", "repeat": 1, "consecutive": 1}
-    assert flags({"turns": [turn], "tools": [tool], "steps": [{"step": 1, "outcome": "action", "validation": "passed"}]}) == []
+    assert (
+        flags(
+            {
+                "runs": [{"end_reason": "answered"}],
+                "turns": [turn],
+                "tools": [tool],
+                "steps": [{"step": 1, "outcome": "action", "validation": "passed"}],
+            }
+        )
+        == []
+    )
