@@ -36,10 +36,11 @@ def add(parsers: Any) -> None:
 def act(arguments: argparse.Namespace) -> int:
     """Run until interrupted."""
     need("local")
+    from otel_agent.local import reader
     from otel_agent.local.over_grpc import CannotListen
     from otel_agent.local.server import serve
     from otel_agent.local.settings import LocalSettings, UnsafeBinding, WrongPort, default_path
-    from otel_agent.local.store import StoreError
+    from otel_agent.local.store import StoreError, StoreHeld
 
     try:
         settings = LocalSettings(
@@ -51,6 +52,14 @@ def act(arguments: argparse.Namespace) -> int:
             keep_days=arguments.keep or local_keep_days(),
         )
         serve(settings)
+    except StoreHeld as error:
+        # The store cannot tell who holds it; mostly it is a receiver that runs already.
+        where = reader.holder(settings.path)
+        told = (
+            error if where is None else f"otel-agent local runs already, on {where}, with this store; send to that, or give another --store"
+        )
+        print(f"otel-agent local: {told}", file=sys.stderr)
+        return 2
     except (CannotListen, StoreError, UnsafeBinding, WrongPort) as error:
         print(f"otel-agent local: {error}", file=sys.stderr)
         return 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def list_runs(arguments: argparse.Namespace) -> int:
         found = reader.runs(store_path(arguments), limit=arguments.limit, agent=arguments.agent)
     except StoreError as error:
         return _cannot(error)
-    _print(found, arguments.json, render.render_runs)
+    _print(found, arguments.json, partial(render.render_runs, agent=arguments.agent))
     return 0
 
 

@@ -106,6 +106,9 @@ def start(settings: LocalSettings, intake: Intake) -> tuple[grpc.Server, int]:
         port = 0
     if not port:
         server.stop(None)
-        raise CannotListen(f"cannot listen for gRPC on {host}:{settings.grpc_port}: the port is taken or the address is not ours")
+        where = f"{host}:{settings.grpc_port}"
+        raise CannotListen(
+            f"cannot listen for gRPC on {where}: the port is taken or the address is not ours; give another with --grpc-port"
+        )
     server.start()
     return server, port

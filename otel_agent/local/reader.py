@@ -131,6 +131,16 @@ def sent_by(path: Path, instance: str) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+def holder(path: Path) -> str | None:
+    """The address of the receiver that holds the file, if one answers."""
+    running = state.read(path)
+    try:
+        answered = running is not None and _get(running, STATS) is not None
+    except (_NobodyThere, StoreError):
+        return None
+    return f"{running.host}:{running.port}" if running is not None and answered else None
+
+
 def stats(path: Path) -> dict[str, Any]:
     """Counts of the receiver that runs: rows stored, values removed by place. Raises :class:`StoreError` when none runs."""
     running = state.read(path)

@@ -169,13 +169,14 @@ def _cells(columns: Mapping[str, tuple[Any, Cell]], row: Facts) -> Row:
 class RunsView:
     """The list of runs, why they are flagged, and below it the traces without a run; with fewer columns where the terminal is narrow."""
 
-    def __init__(self, found: Facts) -> None:
+    def __init__(self, found: Facts, agent: str | None) -> None:
         self._found = found
+        self._agent = agent
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         lists = (("runs", _RUN_COLUMNS, "run_id", "run"), ("no_run", _TRACE_COLUMNS, "trace_id", "trace"))
         if not any(self._found[key] for key, *_ in lists):
-            yield Text("nothing has been recorded yet")
+            yield Text("nothing has been recorded yet" if self._agent is None else f"nothing is recorded of an agent named {self._agent}")
         for key, columns, identity, first in lists:
             if rows := self._found[key]:
                 yield from self._list(rows, columns, (key.replace("_", " "), identity, first), options.max_width)
@@ -192,9 +193,9 @@ class RunsView:
             yield _reasons(rows, identity, heads)
 
 
-def render_runs(found: Facts) -> RenderableType:
-    """What :func:`otel_agent.local.queries.list_runs` found, for ``Console.print``."""
-    return RunsView(found)
+def render_runs(found: Facts, agent: str | None = None) -> RenderableType:
+    """What :func:`otel_agent.local.queries.list_runs` found (of ``agent``, where that was asked), for ``Console.print``."""
+    return RunsView(found, agent)
 
 
 def _line(head: str, duration: float | None, outcome: str, good: bool, facts: str) -> Text:

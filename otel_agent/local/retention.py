@@ -18,7 +18,7 @@ import duckdb
 
 from otel_agent import semconv
 from otel_agent.local.queries import NANOS, iso
-from otel_agent.local.store import Store, StoreError, StoreHeld, open_read_only, private_umask, wal
+from otel_agent.local.store import Store, StoreError, StoreHeld, absent, open_read_only, private_umask, wal
 from otel_agent.local.tables import LOGS, SPANS, TABLES
 
 MEMORY: Final = "512MB"
@@ -78,7 +78,7 @@ def holds_older(path: Path, before: datetime) -> bool:
 def rewrite(path: Path, before: datetime) -> Pruned:
     """Write the file anew without what is too old; the old one stays whole until then. Raises :class:`StoreError`."""
     if not path.exists():
-        raise StoreError(f"{path} does not exist: nothing has been recorded yet")
+        raise StoreError(absent(path))
     large = size(path)
     Store(path).close()  # looks at its layout, and writes its log into it
     try:

@@ -39,7 +39,9 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host.strip("[]"), port), family=family, backlog=256)
     except OSError:
-        raise CannotListen(f"cannot listen for HTTP on {host}:{port}: the port is taken or the address is not ours") from None
+        raise CannotListen(
+            f"cannot listen for HTTP on {host}:{port}: the port is taken or the address is not ours; give another with --http-port"
+        ) from None
 
 
 class LocalServer:

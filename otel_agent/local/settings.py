@@ -70,6 +70,8 @@ class LocalSettings:
             if not 0 <= port <= LAST_PORT:
                 raise WrongPort(f"the port for {name} is no port: give one from 1 to {LAST_PORT}, or 0 for a free one")
         if not is_loopback(self.host) and not self.token:
-            raise UnsafeBinding(f"{self.host} can be reached from other machines: give a token, or listen on 127.0.0.1")
+            raise UnsafeBinding(
+                f"{self.host} can be reached from other machines: set OTEL_AGENT_LOCAL_TOKEN to a token, or listen on 127.0.0.1"
+            )
         if self.token is not None and not (self.token.isascii() and self.token.isprintable() and " " not in self.token):
             raise UnsafeBinding("the token must be printable ASCII without spaces, since it travels in a header")

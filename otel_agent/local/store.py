@@ -127,10 +127,15 @@ def _check_laid_out(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         raise StoreError(f"{path} is empty: nothing has been recorded yet")
 
 
+def absent(path: Path) -> str:
+    """What to say where there is no store, with the way to one."""
+    return f"{path} does not exist: nothing has been recorded yet; start otel-agent local, or name another file with --store"
+
+
 def open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
     """A connection for reading while no process holds the file. Raises :class:`StoreError`."""
     if not path.exists():
-        raise StoreError(f"{path} does not exist: nothing has been recorded yet")
+        raise StoreError(absent(path))
     connection = _connect(path, read_only=True, config=dict(READ_ONLY))
     try:
         _check_laid_out(connection, path)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from otel_agent.cli import main
 from otel_agent.local import reader, state
 from otel_agent.local.store import StoreHeld
 
@@ -175,15 +176,20 @@ def test_files_are_private(database: Path) -> None:
     assert database.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_two_processes_do_not_share_a_file(database: Path) -> None:
-    """A second receiver on the same file, and a reader without the state file, are told that it is held."""
+def test_two_processes_do_not_share_a_file(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second receiver on the same file, and a reader without the state file, are told that it is held; where, if that can be known."""
     process = Process(database)
     try:
         second = subprocess.run([sys.executable, "-c", SERVE, str(database)], capture_output=True, text=True, timeout=60, check=False)
         assert second.returncode != 0
         assert "held by another process" in second.stderr
+        verb = ["local", "--store", str(database), "--http-port", "0", "--grpc-port", "0"]
+        assert main(verb) == 2
+        assert f"runs already, on 127.0.0.1:{process.port}, with this store" in capsys.readouterr().err
         state.remove(database)
         with pytest.raises(StoreHeld, match="held by another process"):
             reader.runs(database)
+        assert main(verb) == 2
+        assert "held by another process" in capsys.readouterr().err
     finally:
         process.end(signal.SIGTERM)

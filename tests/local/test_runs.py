@@ -345,3 +345,16 @@ def test_an_id_that_begins_several_runs_names_them(database: Path, capsys: pytes
         assert main([verb, "xyz", *store]) != 0
         assert "begin like this" not in capsys.readouterr().err
     assert main(["show", "abc1", *store]) == 0
+
+
+def test_an_agent_that_never_ran_is_not_an_empty_store(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Other runs are there; the answer must not deny them."""
+    assert main(["runs", "--agent", "nobody", "--store", str(filled)]) == 0
+    assert capsys.readouterr().out.strip() == "nothing is recorded of an agent named nobody"
+
+
+def test_without_a_store_the_way_to_one_is_said(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whichever verb asks."""
+    for words in (["runs"], ["show", "abc"], ["economics", "abc"], ["prune", "--keep", "1"]):
+        assert main([*words, "--store", str(database)]) == 2
+        assert "start otel-agent local" in capsys.readouterr().err
