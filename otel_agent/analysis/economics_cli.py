@@ -47,7 +47,7 @@ def _whole(text: str, least: int) -> int:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
-    parser.add_argument("run", nargs="?", metavar="RUN", help="id of a recorded run; leave it out to plan one")
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a recorded run's id, or the beginning of one; leave it out to plan one")
     parser.add_argument("--prefix", type=natural, help="tokens of the first request (plan)")
     parser.add_argument("--growth", type=natural, help="tokens that each turn adds (plan)")
     parser.add_argument("--turns", type=positive, help="turns of the plan, or of the projection of a recorded run")
@@ -88,7 +88,7 @@ def _recorded(arguments: argparse.Namespace, runs_reader: RunsReader) -> RunEcon
         raise _Refused("--prefix, --growth and --output plan a run; leave them out to read a recorded one")
     found = runs_reader(arguments)
     if found is None:
-        raise _Refused(f"there is no run {arguments.run}")
+        raise _Refused(f"there is no run {arguments.run}; otel-agent runs lists them")
     prices = None if arguments.prices is None else load(arguments.prices)
     report = economics.of_run(found["turn_records"], project_to=arguments.turns, prices=prices)
     if prices is not None and report.bill is None:

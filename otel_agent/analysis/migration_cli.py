@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
     parser.add_argument(
         "runs", nargs="+", metavar="[STAGE=]RUN",
-        help="id of a recorded run; the stage is by default the one its text steps name, or typed",
+        help="a recorded run's id, or the beginning of one; the stage is by default the one its text steps name, or typed",
     )  # fmt: skip
     parser.add_argument("--store", type=Path, help="the store's file (default: in the user's data folder)")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace, runs_reader: RunsReader) -> int:
         stage, _, run_id = named.rpartition("=")
         recorded = runs_reader(argparse.Namespace(**{**vars(arguments), "run": run_id}))
         if recorded is None:
-            print(f"otel-agent migration: there is no run {run_id}", file=sys.stderr)
+            print(f"otel-agent migration: there is no run {run_id}; otel-agent runs lists them", file=sys.stderr)
             return 2
         found.append(_run(recorded, run_id, stage or None))
     report = migration.report(found)

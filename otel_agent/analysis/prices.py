@@ -77,9 +77,9 @@ def load(path: Path) -> Prices:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
     except OSError:
-        raise PricesError(f"{path} cannot be read") from None
+        raise PricesError("the file cannot be read") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        raise PricesError(f"{path} is no TOML") from None
+        raise PricesError("the file is no TOML") from None
     return parse(document)
 
 

@@ -48,9 +48,9 @@ def test_a_recorded_run_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ((), "missing: --prefix, --growth, --turns"),
         (("--prefix", "1"), "missing: --growth, --turns"),
-        (("r2",), "there is no run r2"),
+        (("r2",), "there is no run r2; otel-agent runs lists them"),
         (("r1", "--prefix", "1"), "plan a run"),
-        (("r1", "--prices", "/nowhere/prices.toml"), "cannot be read"),
+        (("r1", "--prices", "/nowhere/prices.toml"), "economics: /nowhere/prices.toml: the file cannot be read\n"),
     ],
 )
 def test_what_cannot_be_answered_says_why(words: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -190,4 +190,4 @@ def test_the_verb_prints_text_and_refuses_an_unknown_run(capsys: pytest.CaptureF
     assert call("old", "new", store=STORE) == 0
     assert "text → typed" in capsys.readouterr().out
     assert call("old", "other", store=STORE) == 2
-    assert "there is no run other" in capsys.readouterr().err
+    assert "there is no run other; otel-agent runs lists them" in capsys.readouterr().err
