@@ -159,6 +159,8 @@ class agent_run:  # noqa: N801 - a context manager and decorator, named like one
         self._conversation_id = conversation_id
         self._budget = budget or Budget()
         self._on_exceed = on_exceed
+        if callable(agent):
+            raise TypeError('agent_run takes the name of the agent: decorate with @agent_run("name"), or with @agent_run() for none')
         if not callable(on_exceed) and on_exceed not in {"observe", "raise"}:
             raise ValueError('on_exceed is "observe", "raise" or a function')
         if budget is not None and not isinstance(budget, Budget):

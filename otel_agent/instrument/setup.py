@@ -74,7 +74,7 @@ def instrument(
     where a person sees it. Nothing raises afterwards. When no supported SDK is installed, a warning is logged and ``covered`` is false.
     """
     global _used
-    names = tuple(SDKS) if sdks is None else tuple(sdks)
+    names = _named(sdks)
     if unknown := [name for name in names if name not in SDKS]:
         raise ValueError(f"no instrumentation for {len(unknown)} of the sdks named; known: {', '.join(SDKS)}")
     host = runtime.global_providers()
@@ -98,7 +98,7 @@ def uninstrument(sdks: Iterable[str] | None = None) -> None:
     """Stop observing: the SDKs' own functions are back, by identity. Providers set up here are flushed and stopped."""
     global _owned, _used
     with _lock:
-        for name in tuple(SDKS) if sdks is None else tuple(sdks):
+        for name in _named(sdks):
             _wanted.discard(name)
             APPLIED[name].remove()
             runner.APPLIED.remove()
@@ -108,6 +108,11 @@ def uninstrument(sdks: Iterable[str] | None = None) -> None:
         owned, _owned, _used = _owned, None, None
     if owned is not None:
         owned.shutdown(Settings().exit_timeout)
+
+
+def _named(sdks: Iterable[str] | None) -> tuple[str, ...]:
+    """The SDKs asked for; one name by itself is iterable too, and means that SDK."""
+    return tuple(SDKS) if sdks is None else (sdks,) if isinstance(sdks, str) else tuple(sdks)
 
 
 def flush(timeout: float = 5.0) -> bool:

@@ -37,8 +37,8 @@ def tool(name: Any = None, /, **options: Any) -> Any:
 
     Works on functions, methods (above or below ``@classmethod`` and ``@staticmethod``), coroutine functions, generators and async
     generators, and on functions that return an awaitable. ``name``: by default the function's. ``options``: fields of
-    :class:`otel_agent.ToolSpec` (``kind``, ``effect``, ``schema``, ``failed``, ``truncated``, ``result_ids``, ``governance``). What the
-    tool returns and raises reaches the caller unchanged.
+    :class:`~otel_agent.instrument.tool_spec.ToolSpec` (``kind``, ``effect``, ``schema``, ``failed``, ``truncated``, ``result_ids``,
+    ``governance``). What the tool returns and raises reaches the caller unchanged.
     """
     if callable(name) or isinstance(name, UNDER):
         return _watched(name, None, options)

@@ -205,6 +205,16 @@ def test_names_are_checked() -> None:
         otel_agent.instrument(sdks=["antropic"])
 
 
+def test_one_name_by_itself_is_that_sdk() -> None:
+    """Not its letters: a lone name is iterable as well."""
+    with capture():
+        otel_agent.uninstrument("openai")
+        assert set(otel_agent.status().active) == {"anthropic"}
+        assert set(otel_agent.instrument(sdks="openai").active) == {"openai"}
+    with pytest.raises(ValueError, match="for 1 of"):
+        otel_agent.instrument(sdks="antropic")
+
+
 # Context
 
 

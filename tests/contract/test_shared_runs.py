@@ -55,7 +55,9 @@ def test_a_wrong_budget_is_said_at_once(limits: dict[str, Any]) -> None:
 
 
 def test_wrong_words_are_said_at_once(telemetry: Capture) -> None:
-    """An end reason outside the set, a misspelled ``on_exceed``, a budget that is none."""
+    """An end reason outside the set, a misspelled ``on_exceed``, a budget that is none, a decorator without its parentheses."""
+    with pytest.raises(TypeError, match=r'@agent_run\("name"\)'):
+        agent_run(test_wrong_words_are_said_at_once)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="on_exceed"):
         agent_run("x", on_exceed="rais")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Budget"):
