@@ -18,7 +18,7 @@ class OpenAIChat:
 
     def __init__(self, client: Any, **options: Any) -> None:
         if options.get("stream"):
-            raise TypeError("the loop does not stream chat completions")
+            raise TypeError("the loop does not stream chat completions; leave stream out, or take OpenAIResponses")
         self._create = client.chat.completions.create
         self._options = options
 

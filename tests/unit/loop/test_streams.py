@@ -108,5 +108,5 @@ async def test_a_run_cancelled_amid_a_stream_has_no_half_turn(api: str) -> None:
 
 def test_chat_completions_are_not_streamed() -> None:
     """Said at once."""
-    with scripted([]) as (standin, _), pytest.raises(TypeError, match="does not stream"):
+    with scripted([]) as (standin, _), pytest.raises(TypeError, match="take OpenAIResponses"):
         Loop(adapter("chat", client_of("chat", standin, False), stream=True), TOOLS)
