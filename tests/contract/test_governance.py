@@ -87,7 +87,7 @@ def test_what_the_rules_are_shown(telemetry: Capture) -> None:
     (record,) = telemetry.tools
     assert (record["otel_agent.tool.phase"], record["otel_agent.principal.kind"]) == ("checkout", "user")
     assert record["otel_agent.principal.digest"].startswith("hmac-sha256:")
-    assert "4711" not in telemetry.everything()
+    assert "customer-4711" not in telemetry.everything()
 
 
 @pytest.mark.parametrize("how", ["suppressed", "telemetry fails", "watched already", "no run"])
