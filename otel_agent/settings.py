@@ -18,6 +18,7 @@ from otel_agent.variables import (
     blank,
     check_export,
     choice,
+    doubled,
     encrypted,
     flag,
     number,
@@ -189,6 +190,11 @@ def endpoints(env: Mapping[str, str] | None = None) -> dict[str, str]:
         signal: env.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT") or common or default[settings.signal_protocols[signal]]
         for signal in SIGNALS
     }
+
+
+def path_twice(env: Mapping[str, str] | None = None) -> bool:
+    """Whether the common endpoint ends in a signal's path, which exporters over HTTP append to it once more."""
+    return doubled(os.environ if env is None else env)
 
 
 def over_tls(env: Mapping[str, str] | None = None) -> dict[str, bool]:

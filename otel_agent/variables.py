@@ -162,6 +162,14 @@ def over_grpc(env: Environment, signal: str) -> bool:
     return (spoken(env, signal, "PROTOCOL")[1] or "grpc") == "grpc"
 
 
+def doubled(env: Environment) -> bool:
+    """Whether an exporter over HTTP would append its path to a common endpoint that ends in one."""
+    common = "OTEL_EXPORTER_OTLP_ENDPOINT"
+    ended = env.get(common, "").strip().rstrip("/").endswith(tuple(f"/v1/{signal}" for signal in SIGNALS))
+    asked = (signal for signal in SIGNALS if over_otlp(env, signal) and not over_grpc(env, signal))
+    return ended and any(spoken(env, signal, "ENDPOINT")[0] == common for signal in asked)
+
+
 def scheme(url: str) -> str:
     """What stands before ``://``, in lower case; empty where nothing does."""
     return url.partition("://")[0].lower() if "://" in url else ""

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from otel_agent.instrument import setup
 from otel_agent.instrument.runtime import package_version
-from otel_agent.settings import Settings, endpoints, from_env, leaking, over_tls
+from otel_agent.settings import Settings, endpoints, from_env, leaking, over_tls, path_twice
 
 OTHERS: Final = (
     "opentelemetry-instrumentation-", "openinference-instrumentation-", "traceloop-sdk", "langfuse", "logfire", "openlit",
@@ -55,7 +55,7 @@ def examine() -> dict[str, Any]:
         "digests": digest_state(settings),
         "leaks": leaks,
         "other_emitters": others(),
-        "problems": problems(asdict(report), ways, leaks) + unexported(settings) + disabled(settings),
+        "problems": problems(asdict(report), ways, leaks) + unexported(settings) + disabled(settings) + mistaken(ways),
     }
 
 
@@ -82,6 +82,28 @@ def unexported(settings: Settings) -> list[str]:
 def disabled(settings: Settings) -> list[str]:
     """That nothing is recorded at all, where a variable says so."""
     return ["OTEL_SDK_DISABLED is set, so nothing is recorded; unset it"] if settings.sdk_disabled else []
+
+
+MISTAKEN: Final = {
+    (
+        "grpc",
+        4318,
+    ): "port 4318 is OTLP's over HTTP, and gRPC is what is set; set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf, or take port 4317",
+    (
+        "http/protobuf",
+        4317,
+    ): "port 4317 is OTLP's over gRPC, and HTTP is what is set; set OTEL_EXPORTER_OTLP_PROTOCOL=grpc, or take port 4318",
+}
+"""Protocol and port that do not belong together: something listens there, and understands nothing."""
+
+
+def mistaken(ways: dict[str, dict[str, Any]]) -> list[str]:
+    """What is listened to and would refuse everything all the same."""
+    pairs = {(way["protocol"], urlsplit(way["to"]).port): None for way in ways.values() if way.get("listening")}
+    found = [MISTAKEN[pair] for pair in pairs if pair in MISTAKEN]
+    if ways and path_twice():
+        found.append("OTEL_EXPORTER_OTLP_ENDPOINT ends in the path of a signal, which is appended to it once more; leave the path out")
+    return found
 
 
 def destinations(settings: Settings) -> dict[str, dict[str, Any]]:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
+from otel_agent.cli.doctor import mistaken
+
 from .receiving import Collector
 from .starting import PYTHON, Ended, environment, run
 from .test_exit import closed
@@ -59,6 +63,22 @@ def test_where_the_sdk_is_disabled_nothing_is_recorded(collector: Collector) -> 
     assert said["problems"] == ["OTEL_SDK_DISABLED is set, so nothing is recorded; unset it"]
     assert said["export"] == {}
     assert doctor(endpoint="no-scheme:1", OTEL_SDK_DISABLED="true").code == 1
+
+
+def test_an_endpoint_with_the_path_of_a_signal(collector: Collector) -> None:
+    """Over HTTP the exporters append it again. In a signal's own variable it is right, and over gRPC it is not looked at."""
+    for name, code in (("OTEL_EXPORTER_OTLP_ENDPOINT", 1), ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", 0)):
+        ended = doctor(endpoint=collector.http, **{name: f"{collector.http}/v1/traces"})
+        assert (ended.code, "leave the path out" in ended.out) == (code, bool(code)), ended.out
+
+
+@pytest.mark.parametrize(("spoken", "port"), [("grpc", 4318), ("http/protobuf", 4317)])
+def test_the_other_protocols_port(spoken: str, port: int) -> None:
+    """The commonest slip: something listens, and understands nothing."""
+    way = {"exporter": "otlp", "protocol": spoken, "to": f"http://localhost:{port}", "listening": True}
+    assert [line.split(" is ")[0] for line in mistaken({"traces": way, "logs": way})] == [f"port {port}"]
+    assert mistaken({"traces": {**way, "listening": False}, "logs": {"exporter": "none"}}) == []
+    assert mistaken({"traces": {**way, "to": "http://localhost:4319"}}) == []
 
 
 def test_no_secret_is_shown(collector: Collector) -> None:
