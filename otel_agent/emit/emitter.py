@@ -75,7 +75,11 @@ class Emitter:
         ``values`` are the facts not given at the beginning; those that were may be given again.
         """
         record = started.record
-        added = {**defaults(record, "finish"), **form(record, "finish").of(values)}
+        made = guard.run("emit.form", form(record, "finish").of, values)
+        if made is None:  # a mistake of ours, which leaves no record; the span must not stay open
+            guard.run("emit.span", started.span.end)
+            return
+        added = {**defaults(record, "finish"), **made}
         attributes = {**started.attributes, **added}  # before the span, which may be the host's, is shown any
         guard.run("emit.span", _end, started.span, added)
         self._emit(record, attributes, started.context)

@@ -15,6 +15,7 @@ from pydantic import AliasGenerator, ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
+from otel_agent import guard
 from otel_agent.records import Fact, ModelTurn, Record, facts
 from otel_agent.tally import tally
 
@@ -42,15 +43,15 @@ class Form:
     def of(self, values: Facts) -> Attributes:
         """The attributes of ``values``. One that does not fit is left out and tallied: one bad fact must not cost the rest.
 
-        Raises ``ValidationError`` when a required fact is missing, or does not fit and nothing stands in for it; ``LookupError`` for a
-        field that the record does not have.
+        So is a fact that the record does not have; under test it is a ``LookupError``. Raises ``ValidationError`` when a required fact is
+        missing, or does not fit and nothing stands in for it.
         """
         try:
             made: Attributes = self._validate(values)
         except ValidationError as error:
             return self._without(values, error)
         if self._all and len(made) != len(values):
-            raise LookupError(f"no facts of this record: {', '.join(sorted(values.keys() - self._all))}")
+            guard.note("form.unknown", LookupError(f"no facts of this record: {', '.join(sorted(values.keys() - self._all))}"))
         return made
 
     def _without(self, values: Facts, error: ValidationError) -> Attributes:

@@ -12,11 +12,14 @@ from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 from pydantic import ValidationError
 
+from otel_agent import guard
 from otel_agent.emit import Emitter
 from otel_agent.emit.forms import defaults, form
+from otel_agent.instrument import runtime
 from otel_agent.records import RECORDS, ModelTurn, Record, ToolExecution, facts
 from otel_agent.sdk import Memory
 from otel_agent.tally import tallies
+from otel_agent.testing import capture
 from tests.schema.filled_records import specimens
 
 TURN: Final = {
@@ -86,9 +89,11 @@ def test_a_fact_that_does_not_fit_is_left_out_and_counted() -> None:
 
 
 def test_a_fact_that_the_record_does_not_have_is_a_mistake() -> None:
-    """Ours, so it is said, not swallowed; at the beginning there may be facts that are for the end."""
-    with pytest.raises(LookupError, match="thoughts"):
+    """Ours, so it is raised under test, and costs nothing else elsewhere; at the beginning there may be facts that are for the end."""
+    with guard.loud(), pytest.raises(LookupError, match="thoughts"):
         form(ModelTurn, "finish").of({**TURN, "thoughts": "hm"})
+    made = form(ModelTurn, "finish").of({**TURN, "thoughts": "hm"})
+    assert made == form(ModelTurn, "finish").of(TURN)
     assert "hm" not in form(ModelTurn, "begin").of({**TURN, "thoughts": "hm"}).values()
 
 
@@ -176,3 +181,13 @@ def test_what_a_host_adds_to_a_span_is_not_in_the_audit_line() -> None:
     emitter.finish(emitter.begin(ModelTurn, "m", TURN, Context()), TURN)
     (line,) = memory.logs()
     assert "host.note" not in (line.log_record.attributes or {})
+
+
+def test_a_record_that_cannot_be_made_leaves_no_span_open() -> None:
+    """Also elsewhere than under test: the host's trace must not miss its end."""
+    with capture(loud=False) as telemetry:
+        emitter = runtime.current().emitter
+        started = emitter.begin(ToolExecution, "t", {"tool": "t", "operation": "execute_tool"}, Context())
+        emitter.finish(started, {"duration": 0.5})
+    assert not started.span.is_recording()
+    assert telemetry.tools == []
