@@ -20,6 +20,11 @@ RunsReader = Callable[[argparse.Namespace], Mapping[str, Any] | None]
 
 HELP = "tokens and money of a run: read off a recorded one, or planned from --prefix, --growth and --turns"
 
+DESCRIPTION = (
+    "What the tokens of a run went for, turn by turn, and what a loop costs that sends everything again each turn. With a RUN: a recorded "
+    "one. Without: a plan from --prefix, --growth and --turns. Money only with --prices."
+)
+
 
 class _Refused(Exception):
     """A question that cannot be answered; ``text`` says why."""

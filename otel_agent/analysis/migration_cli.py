@@ -15,6 +15,11 @@ from otel_agent.analysis.tables import show
 
 HELP = "compare stages of a migration from Thought/Action/Observation to typed tool calls"
 
+DESCRIPTION = (
+    "Compares stages of a migration from Thought/Action/Observation to typed tool calls, side by side: requests, tokens, inputs that "
+    "do not fit, tool failures. Runs of one stage are taken together."
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""

@@ -17,7 +17,12 @@ from otel_agent.settings import cache_home, child_environment
 
 def add(parsers: Any) -> None:
     """Mount the verb."""
-    verb = parsers.add_parser("demo", help="run agents against a stand-in for the providers and show what was recorded")
+    verb = parsers.add_parser(
+        "demo",
+        help="run agents against a stand-in for the providers and show what was recorded",
+        description="Runs agents on the real SDKs against a stand-in for the providers, on this machine alone, lists what was "
+        "recorded, and searches the store for the thinking text that was sent. The store is removed at the end unless --store keeps it.",
+    )
     verb.add_argument("--endpoint", help="send to this OTLP endpoint instead of a store of the demo's own")
     verb.add_argument("--protocol", choices=("http/protobuf", "grpc"), default="http/protobuf", help="protocol for --endpoint")
     verb.add_argument("--store", type=Path, help="keep the store in this new file")

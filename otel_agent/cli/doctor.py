@@ -23,7 +23,12 @@ OTHERS: Final = (
 
 def add(parsers: Any) -> None:
     """Mount the verb."""
-    verb = parsers.add_parser("doctor", help="what is installed, observed and exported, and what would leak")
+    verb = parsers.add_parser(
+        "doctor",
+        help="what is installed, observed and exported, and what would leak",
+        description="Says which SDKs are observed, where records go by the environment and whether something listens there, and which "
+        "variables make other software leak text. Sends nothing. Exit code: 0 no problem, 1 a problem, with its remedy, 2 a wrong setting.",
+    )
     verb.add_argument("--json", action="store_true", help="print JSON")
     verb.set_defaults(act=act)
 

@@ -13,7 +13,7 @@ from otel_agent.cli.extras import need
 def add(parsers: Any) -> None:
     """Mount both verbs."""
     for name, module in (("economics", economics_cli), ("migration", migration_cli)):
-        verb = parsers.add_parser(name, help=module.HELP)
+        verb = parsers.add_parser(name, help=module.HELP, description=module.DESCRIPTION)
         module.add_arguments(verb)
         verb.set_defaults(act=_reading(module.run))
 

@@ -19,7 +19,8 @@ def add(parsers: Any) -> None:
         "prune",
         help="remove old records from the store",
         description="Removes what was received longer ago than so many days, but for what belongs to a run with younger records, and gives "
-        "the space back. Without it, and without otel-agent local --keep, everything is kept.",
+        "the space back. A receiver that runs uses the space again, and the file keeps its size. Without this verb, and without otel-agent "
+        "local --keep, everything is kept.",
     )
     verb.add_argument("--keep", type=numbers.days, required=True, metavar="DAYS", help="keep the records of so many days")
     verb.add_argument("--store", type=Path, help="the file (default: in the user's data folder)")

@@ -16,12 +16,22 @@ from otel_agent.settings import data_home
 
 def add(parsers: Any) -> None:
     """Mount both verbs."""
-    listing = parsers.add_parser("runs", help="list recorded runs, marked where something went wrong")
+    listing = parsers.add_parser(
+        "runs",
+        help="list recorded runs, marked where something went wrong",
+        description="Lists recorded runs, newest first, with flags and the reason of each, and below them the calls that were made outside "
+        "any run. A narrow terminal gets fewer columns; --json has everything.",
+    )
     listing.add_argument("--limit", type=numbers.count, default=50, help="how many, newest first (default: %(default)s)")
     listing.add_argument("--agent", help="only runs of this agent")
     listing.set_defaults(act=list_runs)
-    one = parsers.add_parser("show", help="one run as a tree of turns and tools")
-    one.add_argument("run", help="a run's id, or the beginning of one")
+    one = parsers.add_parser(
+        "show",
+        help="one run as a tree of turns and tools",
+        description="Shows one run, or one trace outside any run, as a tree: flags, turns with their tool executions, then what belongs to "
+        "no turn.",
+    )
+    one.add_argument("run", metavar="RUN", help="a run's id, or the beginning of one")
     one.set_defaults(act=show_run)
     for verb in (listing, one):
         verb.add_argument("--store", type=Path, help="the file (default: in the user's data folder)")
