@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
@@ -87,9 +87,14 @@ class ToolSpec:
     governance: Governance = Governance()
 
     def __post_init__(self) -> None:
-        for name, value, allowed in (("kind", self.kind, KINDS), ("effect", self.effect, EFFECTS)):
-            if value not in allowed:
-                raise ValueError(f"a tool's {name} is one of {', '.join(allowed)}")
+        check_listed("kind", self.kind, KINDS)
+        check_listed("effect", self.effect, EFFECTS)
+
+
+def check_listed(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise ``ValueError`` unless a tool's ``name`` is a value of its closed set."""
+    if value not in allowed:
+        raise ValueError(f"a tool's {name} is one of {', '.join(allowed)}")
 
 
 def declared_names(schema: Mapping[str, Any] | None, function: Callable[..., Any] | None) -> frozenset[str] | None:

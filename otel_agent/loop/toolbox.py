@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from otel_agent.instrument.tool_spec import Governance
+from otel_agent.instrument.tool_spec import EFFECTS, Governance, check_listed
 from otel_agent.loop.turns import Declared
 from otel_agent.records.closed import ToolEffect
 
@@ -26,6 +26,8 @@ class Tool:
     """``effect``: only a ``read`` may run beside others. ``phases``: where it may be used; everywhere by default.
 
     A function that writes should be idempotent: a model may ask twice. A coroutine function needs an :class:`AsyncLoop`.
+
+    Raises ``ValueError`` for an ``effect`` outside its closed set.
     """
 
     name: str
@@ -34,6 +36,9 @@ class Tool:
     parameters: Mapping[str, Any] = field(default_factory=lambda: ANYTHING)
     effect: ToolEffect = "unknown"
     phases: frozenset[str] | None = None
+
+    def __post_init__(self) -> None:
+        check_listed("effect", self.effect, EFFECTS)
 
 
 @dataclass(frozen=True, slots=True)
