@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -43,12 +44,20 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """Tools under the team's rules. A result longer than ``max_chars`` is cut, and says so; ``workers`` calls run at once."""
+    """Tools under the team's rules. A result longer than ``max_chars`` is cut, and says so; ``workers`` calls run at once.
+
+    Raises ``ValueError`` for two tools of one name: the model would be offered both, and only one could run.
+    """
 
     tools: Sequence[Tool]
     governance: Governance = field(default_factory=Governance)
     max_chars: int = 20_000
     workers: int = 8
+
+    def __post_init__(self) -> None:
+        counted = Counter(item.name for item in self.tools)
+        if twice := [name for name, times in counted.items() if times > 1]:
+            raise ValueError(f"a toolbox holds each tool once; several are named {', '.join(twice)}")
 
     @property
     def declared(self) -> list[Declared]:
