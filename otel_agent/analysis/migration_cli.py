@@ -34,12 +34,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, runs_reader: RunsReader) -> int:
     """Answer; 0, or 2 with the reason on standard error. ``runs_reader`` is asked once for each run, as ``arguments.run``."""
     found: list[migration.Run] = []
+    seen: set[str] = set()
     for named in arguments.runs:
         stage, _, run_id = named.rpartition("=")
         recorded = runs_reader(argparse.Namespace(**{**vars(arguments), "run": run_id}))
         if recorded is None:
             print(f"otel-agent migration: there is no run {run_id}; otel-agent runs lists them", file=sys.stderr)
             return 2
+        if (identity := _identity(recorded, run_id)) in seen:
+            print(f"otel-agent migration: {run_id} is a run that is named already; name each run once", file=sys.stderr)
+            return 2
+        seen.add(identity)
         found.append(_run(recorded, run_id, stage or None))
     report = migration.report(found)
     if arguments.json:
@@ -47,6 +52,11 @@ def run(arguments: argparse.Namespace, runs_reader: RunsReader) -> int:
     else:
         show(tables(report), sys.stdout)
     return 0
+
+
+def _identity(recorded: Any, named: str) -> str:
+    """Which run it is, since each may be named by more or fewer letters of its id; what is outside any run is known by its trace."""
+    return str(recorded.get("run_id") or recorded.get("trace_id") or named)
 
 
 def _run(recorded: Any, run_id: str, stage: str | None) -> migration.Run:

@@ -191,3 +191,28 @@ def test_the_verb_prints_text_and_refuses_an_unknown_run(capsys: pytest.CaptureF
     assert "text → typed" in capsys.readouterr().out
     assert call("old", "other", store=STORE) == 2
     assert "there is no run other; otel-agent runs lists them" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("old", "old"), "old"), (("old", "new", "transport=old"), "old"), (("a=old", "b=old"), "old"), (("ab12", "ab"), "ab"),
+        (("0af7", "0a"), "0a"),
+    ],
+)  # fmt: skip
+def test_the_verb_refuses_a_run_that_is_named_twice(words: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also by another beginning of its id, or for another stage: it would be counted twice, or be compared with itself."""
+    one, trace = {**STORE["new"], "run_id": "ab12"}, {**STORE["new"], "trace_id": "0af7"}
+    store = {**STORE, "ab12": one, "ab": one, "0af7": trace, "0a": trace}
+    assert call(*words, store=store) == 2
+    told = capsys.readouterr()
+    assert told.err == f"otel-agent migration: {named} is a run that is named already; name each run once\n"
+    assert told.out == ""
+
+
+def test_the_verb_takes_several_runs_of_a_stage_and_of_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two runs are two, whatever trace they are in."""
+    store = {name: {**STORE["new"], "run_id": name, "trace_id": "0af7"} for name in ("one", "two")}
+    assert call("one", "two", "--json", store=store) == 0
+    [stage] = json.loads(capsys.readouterr().out)["stages"]
+    assert (stage["runs"], stage["tool_calls"]) == (2, 4)
