@@ -7,7 +7,7 @@ from typing import Final
 
 from otel_agent.analysis.economics import Half, Plan, PlannedTurn, RunEconomics, Turn
 from otel_agent.analysis.money import Bill
-from otel_agent.analysis.tables import Table, cell, facts, percent, plain
+from otel_agent.analysis.tables import Table, cell, counted, facts, percent, plain
 
 MAX_ROWS: Final = 60
 """Turns listed one by one; of a longer run, the first ones."""
@@ -32,7 +32,7 @@ def tables(report: Plan | RunEconomics) -> list[Table]:
 
 def _plan(report: Plan) -> list[Table]:
     head = facts(
-        f"a run of {report.turns} turns",
+        f"a run of {counted(report.turns, 'turn')}",
         (
             ("input tokens", report.input_tokens), ("  for the prefix", report.stable_tokens),
             ("  for what was added", report.grown_tokens), ("  read again", report.resent_tokens),
@@ -67,7 +67,7 @@ def _growth(report: RunEconomics) -> Table:
             ("farthest turn from the line", report.largest_error or None),
             ("input for the prefix", report.stable_tokens), ("input for what was added", report.grown_tokens),
             *_half(report.half),
-            *([] if projected is None else [(f"input of {projected.turns} turns", projected.input_tokens)]),
+            *([] if projected is None else [(f"input of {counted(projected.turns, 'turn')}", projected.input_tokens)]),
         ),
         note="" if report.linear in (True, None) else "not a straight line: fitted by least squares",
     )  # fmt: skip
@@ -76,7 +76,7 @@ def _growth(report: RunEconomics) -> Table:
 def _half(half: Half | None) -> list[tuple[str, object]]:
     if half is None:
         return []
-    return [(f"input of {half.turns} turns", half.input_tokens), ("  saves", percent(half.saved_share))]
+    return [(f"input of {counted(half.turns, 'turn')}", half.input_tokens), ("  saves", percent(half.saved_share))]
 
 
 def _listed(turns: Sequence[PlannedTurn] | Sequence[Turn], columns: Mapping[str, str]) -> Table:
@@ -90,6 +90,6 @@ def _bill(bill: Bill | None) -> list[Table]:
         return []
     money = {"input": bill.input, "output": bill.output, "total": bill.total, "  for input read again": bill.resent}
     pairs = [(name, f"{amount:,.6f}") for name, amount in (money | {"saved by caching": bill.saved_by_caching}).items()]
-    missing = f"{bill.turns_unpriced} turns have no price or no usage" if bill.turns_unpriced else ""
+    missing = f"{counted(bill.turns_unpriced, 'turn has', 'turns have')} no price or no usage" if bill.turns_unpriced else ""
     named = f": {', '.join(bill.unpriced_models)}" if bill.unpriced_models else ""
     return [facts(f"money ({bill.currency})" if bill.currency else "money", pairs, note=missing + named)]

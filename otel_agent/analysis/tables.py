@@ -31,6 +31,11 @@ def cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, (int, float)) else str(value)
 
 
+def counted(number: int, noun: str, more: str = "") -> str:
+    """A number and its noun. ``more``: the noun of several, by default with an s."""
+    return f"{number:,} {noun if number == 1 else more or noun + 's'}"
+
+
 def percent(value: float | None) -> str:
     """A share in percent."""
     return "" if value is None else f"{value * 100:.1f} %"

@@ -95,3 +95,41 @@ def test_a_plan_takes_the_only_model_or_the_one_named(tmp_path: Path, capsys: py
     assert "a, b" in capsys.readouterr().err
     assert call(*words, "--model", "b") == 0
     assert json.loads(capsys.readouterr().out)["bill"]["input"] == 1.974
+
+
+TOLD = {
+    "1": ("a run of 1 turn", "input of 1 turn"),
+    "2": ("a run of 2 turns", "input of 1 turn"),
+    "4": ("a run of 4 turns", "input of 2 turns"),
+}
+
+
+@pytest.mark.parametrize("turns", TOLD)
+def test_one_turn_is_told_as_one(turns: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A plan, and half of it."""
+    assert call("--prefix", "30", "--growth", "9", "--turns", turns) == 0
+    lines = capsys.readouterr().out.splitlines()
+    run, half = TOLD[turns]
+    assert lines[0] == run
+    assert [line.split("  ")[1] for line in lines if line.startswith("  input of ")] == [half]
+
+
+@pytest.mark.parametrize(("turns", "told"), [("1", "input of 1 turn"), ("10", "input of 10 turns"), ("1000", "input of 1,000 turns")])
+def test_a_projection_to_one_turn_is_told_as_one(turns: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a recorded run."""
+    assert call("r1", "--turns", turns) == 0
+    assert told in [line.split("  ")[1] for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+
+
+@pytest.mark.parametrize(("models", "told"), [(("m", "x", "m"), "1 turn has no price"), (("m", "x", "x"), "2 turns have no price")])
+def test_one_turn_without_a_price_is_told_as_one(
+    models: tuple[str, ...], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the models that the list of prices leaves out."""
+    path = tmp_path / "prices.toml"
+    path.write_text("[models.m]\ninput = 1\noutput = 1\n")
+    parser = argparse.ArgumentParser()
+    economics_cli.add_arguments(parser)
+    turns = [{**turn, "request_model": model} for turn, model in zip(TURNS, models, strict=True)]
+    assert economics_cli.run(parser.parse_args(["r1", "--prices", str(path)]), lambda _: {"turn_records": turns}) == 0
+    assert f"{told} or no usage: x" in capsys.readouterr().out
