@@ -19,8 +19,8 @@ def add(parsers: Any) -> None:
     listing = parsers.add_parser(
         "runs",
         help="list recorded runs, marked where something went wrong",
-        description="Lists recorded runs, newest first, with flags and the reason of each, and below them the calls that were made outside "
-        "any run. A narrow terminal gets fewer columns; --json has everything.",
+        description="Lists recorded runs, newest first, with flags and a few reasons of each run, and below them the calls that were made "
+        "outside any run. A narrow terminal gets fewer columns; --json has everything.",
     )
     listing.add_argument("--limit", type=numbers.count, default=50, help="how many, newest first (default: %(default)s)")
     listing.add_argument("--agent", help="only runs of this agent")

@@ -5,6 +5,7 @@ Text is put into ``rich`` objects, never into its markup, so a name with bracket
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -112,6 +113,8 @@ _SPARE: Final = ("out", "tokens in", "failed", "started", "models", "tools", "tu
 """Columns that a terminal does without when it is too narrow, the least important first."""
 _FOLDED: Final[Mapping[str, int]] = {"agent": 24, "models": 20, "flags": 20}
 """Columns that may take several lines, and from which width on they read well."""
+_TOLD: Final = 4
+"""How many flags of one run the list gives the reason of; one more where that is the last, since to say so takes a line as well."""
 _SHORT_ID: Final = 8
 _READABLE: Final = 16
 _GAP: Final = 2
@@ -152,12 +155,28 @@ def _table(title: str, columns: Mapping[str, tuple[Any, Cell]], names: Sequence[
     return table
 
 
+def _told(flags: Sequence[Facts]) -> Sequence[Facts]:
+    """The flags that there is room for, in their order: one of each kind before a second one of any."""
+    if len(flags) <= _TOLD + 1:
+        return flags
+    seen: Counter[str] = Counter()
+    ranks: list[tuple[int, int]] = []
+    for place, flag in enumerate(flags):
+        ranks.append((seen[flag["flag"]], place))
+        seen[flag["flag"]] += 1
+    return [flags[place] for place in sorted(place for _, place in sorted(ranks)[:_TOLD])]
+
+
 def _reasons(rows: Iterable[Facts], name: str, heads: Mapping[str, str]) -> Table:
-    """Why rows are flagged; a reason that takes several lines stays to the right of its run."""
-    table = Table.grid(padding=(0, 1, 0, 0))
+    """Why rows are flagged, a few reasons of each; one that takes several lines stays to the right of its run."""
+    table, short = Table.grid(padding=(0, 1, 0, 0)), _heads(list(heads))
     for row in rows:
-        for flag in row["flags"]:
-            table.add_row(Text(f"  {heads[row[name]]}:"), Text(f"{flag['flag']}: {flag['why']}"))
+        told, head = _told(row["flags"]), heads[row[name]]
+        lines = [f"{flag['flag']}: {flag['why']}" for flag in told]
+        if more := len(row["flags"]) - len(told):
+            lines.append(f"and {more:,} more, see otel-agent show {short[row[name]]}")
+        for line in lines:
+            table.add_row(Text(f"  {head}:"), Text(line))
     return table
 
 

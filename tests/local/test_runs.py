@@ -225,6 +225,64 @@ def test_what_there_is_room_for_is_whole(width: int) -> None:
     assert f"  {shown[0]}: tool failed: turn 1 was cut off by" in text
 
 
+LOST = [("reasoning lost", f"turn {turn}: 1 reasoning item left out") for turn in range(1, 30)]
+FAILED = [("call failed", f"turn {turn} failed with BadRequestError") for turn in range(3, 15)]
+UNKNOWN = [("unknown tool", "turn 1 called 2 tools that had not been offered")]
+FOLDED = {
+    "none": ([], [], 0),
+    "as many as are told": (LOST[:5], LOST[:5], 0),
+    "one more": (LOST[:6], LOST[:4], 2),
+    "many": (LOST, LOST[:4], 25),
+    "of two kinds": (LOST + FAILED, LOST[:2] + FAILED[:2], 37),
+    "of three kinds": (LOST + FAILED + UNKNOWN, LOST[:2] + FAILED[:1] + UNKNOWN, 38),
+    "of one run more than a thousand": (LOST * 50, LOST[:4], 1446),
+}
+
+
+@pytest.mark.parametrize("width", [80, 100, 160, 200])
+@pytest.mark.parametrize("case", FOLDED)
+def test_many_flags_of_a_run_are_folded(case: str, width: int) -> None:
+    """A few lines for each run, one of every kind first; the kinds stand in the table all the same, and so for a trace."""
+    given, told, more = FOLDED[case]
+    flags = [{"flag": flag, "why": why} for flag, why in given]
+    run = {"agent_name": "refunds", "state": "ended", "end_reason": "answered", "started_at": "x", "flags": flags}
+    other = {**run, "run_id": IDS[2], "flags": [{"flag": "retried", "why": "turn 1 took 2 attempts"}]}
+    trace = {"trace_id": "0af7" * 8, "started_at": "x", "models": ["m"], "turns": 1, "tool_calls": 0, "flags": flags}
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(render_runs({"runs": [{**run, "run_id": IDS[0]}, other], "no_run": [trace]}))
+    lines = [line.strip() for line in console.export_text().splitlines()]
+    shown: dict[str, list[str]] = {}
+    for head, parted, line in (line.partition(": ") for line in lines):
+        if parted:
+            shown.setdefault(head, []).append(line)
+    [retried] = [head for head in shown if IDS[2].startswith(head)]
+    assert shown.pop(retried) == ["retried: turn 1 took 2 attempts"]
+    assert len(shown) == (2 if given else 0)
+    for head, reasons in shown.items():
+        assert reasons == [f"{flag}: {why}" for flag, why in told] + [f"and {more:,} more, see otel-agent show {head[:8]}"] * bool(more)
+    words = " ".join(lines)
+    assert all(flag in words for flag, _ in given)
+
+
+def test_json_keeps_every_flag(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only the text is folded; and one run has all of its flags in its tree."""
+    broken = [turn("broken", number, prefix_break="tools_changed", first_changed=0) for number in range(1, 21)]
+    store = ["--store", str(database)]
+    with LocalServer(database, grpc_port=0, http_port=0) as server:
+        send_http(server, logs(started("broken"), *broken, ended("broken")))
+    whys = [f"turn {number}: tools changed at message 0" for number in range(1, 21)]
+    assert main(["runs", *store, "--json"]) == 0
+    [run] = json.loads(capsys.readouterr().out)["runs"]
+    assert [flag["why"] for flag in run["flags"]] == whys
+    assert main(["runs", *store]) == 0
+    text = capsys.readouterr().out
+    assert [why in text for why in whys] == [True] * 4 + [False] * 16
+    assert "broken: and 16 more, see otel-agent show broken" in text
+    assert main(["show", "broken", *store]) == 0
+    text = capsys.readouterr().out
+    assert all(why in text for why in whys)
+
+
 def test_names_that_are_long_take_more_lines() -> None:
     """Also where there is no blank to part them at."""
     run = {"run_id": IDS[0], "agent_name": "a" * 40 + "z", "state": "ended", "end_reason": "answered", "flags": [], "started_at": "x"}
