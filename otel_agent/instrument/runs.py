@@ -20,6 +20,7 @@ from otel_agent.budget import REASONS, Budget, BudgetExceeded, OnExceed
 from otel_agent.emit import Started
 from otel_agent.fields import error_type, identifier, present, tool_name
 from otel_agent.instrument import runtime
+from otel_agent.instrument.given_names import look_at
 from otel_agent.instrument.runtime import Runtime
 from otel_agent.instrument.state import RUN_KEY, Run, new_history
 from otel_agent.instrument.stepping import Stepped, SteppedAsync, attached
@@ -140,9 +141,10 @@ class agent_run:  # noqa: N801 - a context manager and decorator, named like one
     Use as ``with``/``async with``, or as a decorator of a function, coroutine function, generator or async generator.
 
     ``agent``: name of the agent, at most 128 characters of letters, digits and ``_.:/-``; one that does not fit is recorded as
-    ``_OTHER``. ``version``: the application's version of it. ``conversation_id``: only where the application has one. ``budget``:
-    limits, observed unless ``on_exceed`` is ``"raise"`` (the next call raises :class:`otel_agent.BudgetExceeded`) or a function, which
-    is called once with the name of the budget. Calls outside a run still record their turns.
+    ``_OTHER``, and a warning says so once. ``version``: the application's version of it. ``conversation_id``: only where the
+    application has one. ``budget``: limits, observed unless ``on_exceed`` is ``"raise"`` (the next call raises
+    :class:`otel_agent.BudgetExceeded`) or a function, which is called once with the name of the budget. Calls outside a run still record
+    their turns.
     """
 
     def __init__(
@@ -165,6 +167,7 @@ class agent_run:  # noqa: N801 - a context manager and decorator, named like one
             raise ValueError('on_exceed is "observe", "raise" or a function')
         if budget is not None and not isinstance(budget, Budget):
             raise TypeError(f"budget is a Budget, not {type(budget).__name__}")
+        look_at(agent, "agent_run")
 
     def begin(self) -> ActiveRun:
         """Begin a run without making it current; for callers that carry contexts by hand. End it with ``finish(None)``."""

@@ -17,6 +17,7 @@ from otel_agent import guard
 from otel_agent.fields import OTHER
 from otel_agent.instrument.binding import Binding
 from otel_agent.instrument.executions import Execution, begin, call_id_in_force
+from otel_agent.instrument.given_names import look_at
 from otel_agent.instrument.stepping import Stepped, SteppedAsync
 from otel_agent.instrument.tool_spec import ToolSpec, declared_names
 from otel_agent.instrument.validation import Validator
@@ -36,9 +37,10 @@ def tool(name: Any = None, /, **options: Any) -> Any:
     """Watch a tool: ``@tool``, ``@tool("issue_refund", effect="write")``, or ``tool(function)``.
 
     Works on functions, methods (above or below ``@classmethod`` and ``@staticmethod``), coroutine functions, generators and async
-    generators, and on functions that return an awaitable. ``name``: by default the function's. ``options``: fields of
-    :class:`~otel_agent.instrument.tool_spec.ToolSpec` (``kind``, ``effect``, ``schema``, ``failed``, ``truncated``, ``result_ids``,
-    ``governance``). What the tool returns and raises reaches the caller unchanged.
+    generators, and on functions that return an awaitable. ``name``: by default the function's; one that does not fit, such as a lambda's,
+    is recorded as ``_OTHER``, and a warning says so once. ``options``: fields of :class:`~otel_agent.instrument.tool_spec.ToolSpec`
+    (``kind``, ``effect``, ``schema``, ``failed``, ``truncated``, ``result_ids``, ``governance``). What the tool returns and raises reaches
+    the caller unchanged.
     """
     if callable(name) or isinstance(name, UNDER):
         return _watched(name, None, options)
@@ -109,6 +111,7 @@ def tool_call(call_id: str) -> Iterator[None]:
 
 
 def _spec(name: str, function: Callable[..., Any] | None, options: dict[str, Any]) -> tuple[ToolSpec, Validator]:
+    look_at(name, "tool")
     schema = options.get("schema")
     spec = ToolSpec(name=name, **{"declared": declared_names(schema, function), **options})
     return spec, Validator(schema)
