@@ -12,9 +12,15 @@ from otel_agent.testing.standin.standin import Standin
 from otel_agent.testing.standin.wire.flavours import FLAVOURS
 
 
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= 65_535):
+        raise argparse.ArgumentTypeError("this is not a port; write a whole number from 0 to 65535")
+    return int(text)
+
+
 def _arguments(given: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="standin", description="A provider stand-in on the loopback interface.")
-    parser.add_argument("--port", type=int, default=0, help="port to listen on (0: a free one)")
+    parser.add_argument("--port", type=_port, default=0, help="port to listen on (0: a free one)")
     parser.add_argument("--flavour", choices=sorted(FLAVOURS), default="openai", help="whose chat completions to speak")
     parser.add_argument("--check-replay", action="store_true", help="reject reasoning that comes back changed")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop by itself after so long")
