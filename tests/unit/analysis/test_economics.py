@@ -138,7 +138,7 @@ def test_models_without_a_price_are_named() -> None:
     report = economics.of_run(turns, prices=LIST)
     assert report.bill is not None
     assert (report.bill.turns_priced, report.bill.turns_unpriced, report.bill.unpriced_models) == (1, 1, ("other",))
-    assert "1 turns have no price or no usage: other" in render(report)
+    assert "1 turn has no price or no usage: other" in render(report)
 
 
 def test_the_snapshot_that_answered_is_priced_before_the_alias_that_was_asked_for() -> None:
