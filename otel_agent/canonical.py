@@ -100,32 +100,6 @@ def members(value: Any) -> tuple[bytes, dict[str, bytes]] | None:
     return data, {name: part.encode() for name, part in parts.items()}
 
 
-def parse_arguments(text: str) -> Any:  # noqa: PLR0911 - each way in which a text is no value has its answer
-    """The value of a JSON text as a provider sends arguments, or a :class:`Marker`.
-
-    Blank text is an empty object: a call without arguments. Text that is no JSON (cut off, say) stands for itself, as a string. Of
-    a key given twice the last counts, as for every SDK.
-    """
-    if len(text) > MAX_BYTES:
-        return Marker(PREFIX + "size")
-    if not text or text.isspace():
-        return {}
-    try:
-        return json.loads(text, parse_constant=_reject_constant)
-    except json.JSONDecodeError:
-        return text
-    except Uncanonical as refusal:
-        return refusal.marker
-    except RecursionError:
-        return Marker(PREFIX + "depth")
-    except ValueError:  # more digits than the interpreter turns into an int
-        return Marker(PREFIX + "integer")
-
-
-def _reject_constant(_name: str) -> Any:
-    raise Uncanonical("nonfinite")
-
-
 # The fast path. `json` writes what RFC 8785 asks for as long as there are no floats, integers are safe, keys are strings, and code
 # point order is UTF-16 order, which holds below the surrogates. tests/unit/test_canonical.py holds it against the library.
 

@@ -95,7 +95,7 @@ class Call:
         if where.port is not None:
             values["server_port"] = where.port
         if self._run is not None:
-            values.update(turns.RUN.of(self._run))
+            values.update(self._run.identity)
             values["turn"] = self._run.begin_turn()
         return values
 

@@ -11,7 +11,6 @@ from opentelemetry import context as otel_context
 from otel_agent import collected, guard
 from otel_agent.fields import MAX_ITEMS, count, error_type, identifier, number, present
 from otel_agent.instrument import runtime
-from otel_agent.instrument.runs import begin_values
 from otel_agent.instrument.state import current_run
 from otel_agent.instrument.stepping import attached
 from otel_agent.records import Feedback, Retrieval
@@ -23,7 +22,7 @@ SOURCES: Final[tuple[str, ...]] = get_args(FeedbackSource)
 
 def _run_values() -> dict[str, Any]:
     run = current_run()
-    return {} if run is None else {**begin_values(run), "turn": run.totals.turns or None}
+    return {} if run is None else {**run.identity, "turn": run.totals.turns or None}
 
 
 def feedback(

@@ -96,7 +96,7 @@ class ActiveRun:
         if partial is None and (reason != "answered" or (turn is not None and turn["truncated"])):
             partial = turn is not None and bool(turn.get("visible_blocks"))
         values: dict[str, Any] = {
-            **begin_values(run), **budget_values(run.budget), **run.left(), **{name: getattr(run.totals, name) for name in SUMS},
+            **run.identity, **budget_values(run.budget), **run.left(), **{name: getattr(run.totals, name) for name in SUMS},
             "agent_version": self._version, "end_reason": reason, "partial_answer": partial, "budget_exceeded": run.exceeded,
             "error_type": None if error is None or reason == "cancelled" else error_type(type(error).__name__),
             "request_model": next(iter(run.models)) if len(run.models) == 1 else None,
@@ -116,11 +116,6 @@ def reason_of(error: BaseException | None) -> EndReason | None:
     if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit)):
         return "cancelled"
     return "error"
-
-
-def begin_values(run: Run) -> dict[str, Any]:
-    """The identity of a run, by record field."""
-    return {"run_id": run.run_id, "agent_name": run.agent_name, "conversation_id": run.conversation_id}
 
 
 def budget_values(budget: Budget) -> dict[str, Any]:
@@ -184,7 +179,7 @@ class agent_run:  # noqa: N801 - a context manager and decorator, named like one
             replay=Replay(),
         )
         parent = otel_context.get_current()
-        values = {**begin_values(run), **budget_values(run.budget), "operation": "invoke_agent", "agent_version": identifier(self._version)}
+        values = {**run.identity, **budget_values(run.budget), "operation": "invoke_agent", "agent_version": identifier(self._version)}
         started = guard.run("run.begin", made.emitter.begin, AgentRun, run.agent_name, present(values), parent)
         started = started or Started(AgentRun, INVALID_SPAN, parent, {})
         started.context = otel_context.set_value(RUN_KEY, run, started.context)
@@ -193,7 +188,7 @@ class agent_run:  # noqa: N801 - a context manager and decorator, named like one
             "run.started",
             made.emitter.event,
             RunStarted,
-            present({**begin_values(run), "agent_version": values["agent_version"]}),
+            present({**run.identity, "agent_version": values["agent_version"]}),
             started.context,
         )
         return ActiveRun(made, run, started, values["agent_version"])

@@ -39,7 +39,6 @@ RESPONSE: Final = Columns(
     "response_model", "response_id", "request_id", "truncated_by", "effective_level", "response_tier", "provider_dropped_items",
     "error_type", *(f"usage.{name}" for name in _names(Usage)),
 )  # fmt: skip
-RUN: Final = Columns("run_id", "agent_name", "conversation_id")
 HISTORY: Final = Columns(
     "message_count", "history_digest", "stable_prefix", "first_changed", "first_changed_role", "prefix_break", "tools_digest"
 )

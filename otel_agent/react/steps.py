@@ -13,7 +13,6 @@ from opentelemetry import context as otel_context
 from otel_agent import guard
 from otel_agent.fields import OTHER, present, size_band, tool_name, word
 from otel_agent.instrument import runtime
-from otel_agent.instrument.runs import begin_values
 from otel_agent.instrument.state import Run, current_run
 from otel_agent.instrument.validation import Validator, Verdict
 from otel_agent.react.reading import Action, Reading, read
@@ -108,7 +107,7 @@ class StepParser:
         if made.digester is not None and (step.tool is not None or step.written is not None):
             values["arguments_digest"] = made.digester.digest(step.arguments)
         if run is not None:
-            values.update(begin_values(run), turn=run.totals.turns or None, step=self._number(run))
+            values.update(run.identity, turn=run.totals.turns or None, step=self._number(run))
         made.emitter.event(TextStep, present(values), otel_context.get_current())
 
     def _tool(self, reading: Reading) -> str | None:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, RootModel
 
 from otel_agent import canonical as module
-from otel_agent.canonical import MAX_BYTES, MAX_DEPTH, Marker, canonical, is_marker, parse_arguments
+from otel_agent.canonical import MAX_BYTES, MAX_DEPTH, Marker, canonical, is_marker
 
 
 class Colour(Enum):
@@ -266,40 +266,3 @@ class TestBounds:
         begun = thread_time()
         assert canonical(value) == "uncanonical:size"
         assert thread_time() - begun < 0.5
-
-
-class TestParseArguments:
-    @pytest.mark.parametrize(
-        ("text", "value"),
-        [
-            ('{"a": 1.0}', {"a": 1.0}),
-            ("", {}),
-            (" \n", {}),
-            ('{"a": 1', '{"a": 1'),
-            ('{"a": 1, "a": 2}', {"a": 2}),
-            ('"uncanonical:size"', "uncanonical:size"),
-        ],
-    )
-    def test_json_text_is_read(self, text: str, value: Any) -> None:
-        """Blank text is no arguments, broken text is itself."""
-        assert (value, type(value)) == (parse_arguments(text), type(parse_arguments(text)))
-
-    @pytest.mark.parametrize(
-        ("text", "reason"),
-        [
-            ('{"a": NaN}', "nonfinite"),
-            ("9" * 5000, "integer"),
-            ("[" * 200_000, "depth"),
-            ("x" * (MAX_BYTES + 1), "size"),
-            ('{"a": 1e999}', "nonfinite"),
-            ('{"a": "\\ud800"}', "surrogate"),
-        ],
-    )
-    def test_text_that_holds_no_canonical_value_gets_a_marker(self, text: str, reason: str) -> None:
-        """At once or when it is digested."""
-        assert canonical(parse_arguments(text)) == "uncanonical:" + reason
-
-    @given(st.text())
-    def test_it_never_raises(self, text: str) -> None:
-        """Whatever a model wrote."""
-        parse_arguments(text)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from otel_agent import guard
-from otel_agent.canonical import Marker, parse_arguments
+from otel_agent.canonical import Marker
 from otel_agent.digest import AnswerDigest, ArgumentDigests, Digester
 from otel_agent.fields import DIGEST, MAX_ITEMS, size_band
 
@@ -29,7 +29,7 @@ class TestVectors:
     @pytest.mark.parametrize("vector", VECTORS["values"], ids=lambda vector: vector["json"][:24])
     def test_a_value_has_its_pinned_digest(self, vector: dict[str, str]) -> None:
         """The same in every version, process and deployment that has the key."""
-        assert vector["digest"] == PINNED.digest(parse_arguments(vector["json"]))
+        assert vector["digest"] == PINNED.digest(json.loads(vector["json"]))
 
     @pytest.mark.parametrize("vector", [each for each in VECTORS["values"] if "canonical" in each], ids=lambda vector: vector["json"][:24])
     def test_it_is_the_hmac_of_the_canonical_bytes(self, vector: dict[str, str]) -> None:
