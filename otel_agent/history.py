@@ -28,7 +28,7 @@ from typing import Any, Final, NamedTuple
 from otel_agent import fields
 from otel_agent.canonical import is_marker
 from otel_agent.digest import Digester
-from otel_agent.protocol import Conversation
+from otel_agent.protocol import Conversation, is_directive
 from otel_agent.records.closed import MessageRole, PrefixBreak
 from otel_agent.snapshot import Snapshot, members_of
 from otel_agent.stored import read
@@ -59,6 +59,8 @@ class HistoryFacts:
     first_changed_role: MessageRole | None = None
     prefix_break: PrefixBreak | None = None
     tools_digest: str | None = None
+    directives: list[Any] | None = None
+    """No fact of a record: the messages that :func:`otel_agent.protocol.is_directive` picks, for the adapter to read."""
 
 
 class Ahead(NamedTuple):
@@ -71,7 +73,7 @@ class Ahead(NamedTuple):
 class Line:
     """One conversation as it was last sent."""
 
-    __slots__ = ("ahead", "chain", "digests", "roles", "snapshot")
+    __slots__ = ("ahead", "chain", "digests", "directives", "roles", "snapshot")
 
     def __init__(self, ahead: Ahead) -> None:
         self.ahead = ahead
@@ -79,6 +81,7 @@ class Line:
         self.digests: list[bytes] = []
         self.roles: list[MessageRole] = []
         self.chain: list[bytes] = [_START]
+        self.directives: list[int] = []
 
     @property
     def head(self) -> int:
@@ -87,6 +90,7 @@ class Line:
 
     def add(self, digester: Digester, items: Sequence[Any], digests: Sequence[bytes]) -> None:
         """Take in messages that follow, with their digests."""
+        self.directives += [at for at, item in enumerate(items, len(self.digests)) if is_directive(item)]
         self.snapshot.extend(items)
         self.digests += digests
         self.roles += map(role_of, items)
@@ -98,6 +102,7 @@ class Line:
         """Forget the messages from ``count`` on."""
         self.snapshot.truncate(count)
         del self.digests[count:], self.roles[count:], self.chain[count + 1 :]
+        self.directives = [at for at in self.directives if at < count]
 
 
 class Overlap(NamedTuple):
@@ -160,7 +165,7 @@ class History:
         """The earlier messages live at the provider: what is sent says nothing about them."""
         line = Line(ahead)
         line.add(self._digester, items, [*map(self._digest, items)])
-        return self._facts(line)
+        return self._facts(line, items)
 
     def _placed(self, lines: list[Line], items: Sequence[Any], ahead: Ahead) -> tuple[Line, HistoryFacts]:
         line = _longest(lines, items, ahead)
@@ -186,7 +191,7 @@ class History:
     def _begun(self, items: Sequence[Any], digests: Sequence[bytes], ahead: Ahead) -> tuple[Line, HistoryFacts]:
         line = Line(ahead)
         line.add(self._digester, items, digests)
-        return line, self._facts(line)
+        return line, self._facts(line, items)
 
     def _continued(
         self, line: Line, items: Sequence[Any], digests: Sequence[bytes], overlap: Overlap, ahead: Ahead
@@ -199,16 +204,17 @@ class History:
             line.truncate(prefix)
         line.add(self._digester, items[prefix:], digests)
         line.ahead = ahead
-        facts = self._facts(line)
+        facts = self._facts(line, items)
         facts.stable_prefix = prefix
         facts.first_changed = prefix if role else None
         facts.first_changed_role = role
         facts.prefix_break = broken
         return line, facts
 
-    def _facts(self, line: Line) -> HistoryFacts:
+    def _facts(self, line: Line, items: Sequence[Any]) -> HistoryFacts:
         digest = self._digester.written(line.chain[-1]) if line.digests else None
-        return HistoryFacts(len(line.digests), digest, tools_digest=line.ahead.tools)
+        directives = [items[at] for at in line.directives]
+        return HistoryFacts(len(line.digests), digest, tools_digest=line.ahead.tools, directives=directives)
 
     def _digest(self, item: Any) -> bytes:
         return self._digester.mac(encoded(item))

@@ -7,10 +7,12 @@ field names are those of :class:`otel_agent.records.ModelTurn`; its form holds e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final, Protocol
 
+from otel_agent.fields import get
 from otel_agent.records.closed import Api, FinishReason, ModelKind, Operation, TruncatedBy, UsageState
 
 
@@ -37,6 +39,23 @@ DUE_MEMBERS: Final = ("reasoning_details", "thinking_blocks", "reasoning_content
 """Where a chat message carries reasoning that must come back; the first that is there counts, since the others repeat it.
 
 ``reasoning`` and ``thinking`` (vLLM, Groq, Ollama) may come back or not, so they are not due."""
+
+
+DIRECTIVES: Final = frozenset({"configuration_update", "additional_tools", "tool_search_output"})
+"""Types of Responses items that change settings or tools on the way."""
+_SYSTEM: Final = frozenset({"system", "developer"})
+
+
+def is_directive(item: Any) -> bool:
+    """True for a message or item that may change effort or tools on the way: one of those types, or of the system's own role.
+
+    The history asks this of each message once, so that no adapter looks through all of them at every turn.
+    """
+    kind = get(item, "type")
+    if type(kind) is str and kind != "message":  # of an item that carries reasoning nothing but the type is read
+        return kind in DIRECTIVES
+    role = get(item, "role")
+    return type(role) is str and role in _SYSTEM
 
 
 @dataclass(slots=True)
@@ -173,8 +192,11 @@ class Adapter(Protocol):
 
     api: Api
 
-    def read_request(self, body: dict[str, Any]) -> RequestFacts:
-        """Facts of a request body (JSON object, ``extra_body`` merged in)."""
+    def read_request(self, body: dict[str, Any], directives: Sequence[Any] | None = None) -> RequestFacts:
+        """Facts of a request body (JSON object, ``extra_body`` merged in).
+
+        ``directives`` are those of its messages that :func:`is_directive` picks, in order, where somebody has looked already.
+        """
 
     def conversation(self, body: dict[str, Any]) -> Conversation | None:
         """Where the history is, or ``None`` for an interface without one."""

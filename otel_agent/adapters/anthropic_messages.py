@@ -6,14 +6,13 @@ https://docs.anthropic.com/en/api/messages. The module itself is the adapter (:c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import Any, Final
 
 from otel_agent.adapters import effort, errors, models, offers, usage
 from otel_agent.adapters.members import finder
 from otel_agent.adapters.messages_stream import MessagesStream
 from otel_agent.fields import count, dig, get, identifier, items, model_name, number, word
-from otel_agent.protocol import Answer, Conversation, ErrorFacts, RequestFacts, ResponseFacts
+from otel_agent.protocol import Answer, Conversation, ErrorFacts, RequestFacts, ResponseFacts, is_directive
 from otel_agent.records.closed import Api
 
 api: Api = "messages"
@@ -21,9 +20,10 @@ api: Api = "messages"
 _OUTPUT_TYPES: Final[dict[str, str]] = {"json_schema": "json", "text": "text"}
 
 
-def read_request(body: dict[str, Any]) -> RequestFacts:
+def read_request(body: dict[str, Any], directives: Sequence[Any] | None = None) -> RequestFacts:
     """Facts of a request body."""
-    directives = _directives(items(body.get("messages")))
+    if directives is None:
+        directives = [*filter(is_directive, items(body.get("messages")))]
     wanted = effort.read(body)
     offer = _offer(body, directives)
     model = model_name(body.get("model"))
@@ -47,23 +47,7 @@ def read_request(body: dict[str, Any]) -> RequestFacts:
     )
 
 
-_role: Final = itemgetter("role")
-
-
-def _directives(messages: Sequence[Any]) -> list[Any]:
-    """Messages of the system's role: they may change the effort and the tools on the way.
-
-    Nearly always there is none, which is found out without a step of ours per message: this reads the whole history at every turn.
-    """
-    try:
-        if "system" not in map(_role, messages):
-            return []
-    except (TypeError, KeyError, AttributeError):  # a message that is no dictionary, or has no role
-        pass
-    return [message for message in messages if get(message, "role") == "system"]
-
-
-def _offer(body: dict[str, Any], directives: list[Any]) -> offers.Offer | None:
+def _offer(body: dict[str, Any], directives: Sequence[Any]) -> offers.Offer | None:
     """The tools of the request, and those that a system message defines on the way."""
     offer = offers.read(body.get("tools"), offers.messages_name)
     if not directives:

@@ -6,7 +6,7 @@ Three facts: the *level* (a word, exactly as sent), the *budget* (tokens, -1 for
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from otel_agent.fields import dig, get, integer, word
@@ -102,7 +102,7 @@ def _read_rows(found: dict[str, Any], root: Any, rows: tuple[Row, ...]) -> None:
                 found[fact] = value
 
 
-def level_in_force(effort: Effort, updates: list[Any], member: str) -> str | None:
+def level_in_force(effort: Effort, updates: Sequence[Any], member: str) -> str | None:
     """The level after updates inside the conversation: the last one that names a level wins over the request's own."""
     for update in reversed(updates) if updates else ():
         level = word(dig(update, member, "effort"))

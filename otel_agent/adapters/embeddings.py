@@ -6,6 +6,7 @@ No vector is looked at, and there is no output to count, so usage is never more 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from otel_agent.adapters import errors, models, usage
@@ -16,7 +17,7 @@ from otel_agent.records.closed import Api
 api: Api = "embeddings"
 
 
-def read_request(body: dict[str, Any]) -> RequestFacts:
+def read_request(body: dict[str, Any], directives: Sequence[Any] | None = None) -> RequestFacts:
     """Facts of a request body."""
     model = model_name(body.get("model"))
     return RequestFacts(operation="embeddings", api=api, request_model=model, model_kind=models.kind(model))

@@ -5,6 +5,7 @@ https://platform.openai.com/docs/api-reference/chat. The module itself is the ad
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from otel_agent.adapters import effort, errors, models, offers
@@ -18,7 +19,7 @@ api: Api = "chat_completions"
 _OUTPUT_TYPES: Final[dict[str, str]] = {"text": "text", "json_object": "json", "json_schema": "json"}
 
 
-def read_request(body: dict[str, Any]) -> RequestFacts:
+def read_request(body: dict[str, Any], directives: Sequence[Any] | None = None) -> RequestFacts:
     """Facts of a request body, ``extra_body`` merged in."""
     wanted = effort.read(body)
     offer = offers.both(offers.read(body.get("tools"), offers.chat_name), offers.read(body.get("functions"), offers.chat_name))

@@ -6,6 +6,7 @@ https://platform.openai.com/docs/api-reference/completions. The module itself is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from otel_agent.adapters import effort, errors, finish, models, usage
@@ -17,7 +18,7 @@ from otel_agent.records.closed import Api, FinishReason
 api: Api = "completions"
 
 
-def read_request(body: dict[str, Any]) -> RequestFacts:
+def read_request(body: dict[str, Any], directives: Sequence[Any] | None = None) -> RequestFacts:
     """Facts of a request body."""
     wanted = effort.read(body)
     model = model_name(body.get("model"))

@@ -6,26 +6,25 @@ https://platform.openai.com/docs/api-reference/responses. The module itself is t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from otel_agent.adapters import effort, errors, finish, models, offers, response_items, usage
 from otel_agent.adapters.blocks import counted
 from otel_agent.adapters.members import finder, member
 from otel_agent.fields import count, dig, get, identifier, items, model_name, number, word
-from otel_agent.protocol import SILENT, VISIBLE, Answer, Conversation, ErrorFacts, Phase, RequestFacts, ResponseFacts
+from otel_agent.protocol import SILENT, VISIBLE, Answer, Conversation, ErrorFacts, Phase, RequestFacts, ResponseFacts, is_directive
 from otel_agent.records.closed import Api, FinishReason
 
 api: Api = "responses"
 
-_DIRECTIVES: Final = ("configuration_update", "additional_tools", "tool_search_output")
-"""Input items that change settings or tools on the way."""
-
 _OUTPUT_TYPES: Final[dict[str, str]] = {"text": "text", "json_object": "json", "json_schema": "json"}
 
 
-def read_request(body: dict[str, Any]) -> RequestFacts:
+def read_request(body: dict[str, Any], directives: Sequence[Any] | None = None) -> RequestFacts:
     """Facts of a request body."""
-    directives = _directives(body)
+    if directives is None:
+        directives = [*filter(is_directive, items(body.get("input")))]
     wanted = effort.read(body)
     offer = offers.read(body.get("tools"), offers.responses_name)
     for item in directives:
@@ -51,12 +50,7 @@ def read_request(body: dict[str, Any]) -> RequestFacts:
     )
 
 
-def _directives(body: dict[str, Any]) -> list[Any]:
-    given = items(body.get("input"))
-    return [i for i in given if (i.get("type") if isinstance(i, dict) else get(i, "type")) in _DIRECTIVES]
-
-
-def _output_type(body: dict[str, Any], directives: list[Any]) -> str | None:
+def _output_type(body: dict[str, Any], directives: Sequence[Any]) -> str | None:
     for source in (*reversed(directives), body):
         kind = dig(source, "text", "format", "type")
         if isinstance(kind, str):

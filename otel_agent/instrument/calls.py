@@ -12,6 +12,7 @@ from otel_agent.adapters import hosts
 from otel_agent.digest import AnswerDigest
 from otel_agent.emit import Started
 from otel_agent.fields import OTHER, error_type, get, identifier
+from otel_agent.history import HistoryFacts
 from otel_agent.instrument import runtime, turns
 from otel_agent.instrument.state import Run, current_run
 from otel_agent.instrument.timing import StreamTimes
@@ -68,13 +69,15 @@ class Call:
         self._run = current_run(self._context)
         self.adapter = adapter
         self.attempts = 0
-        self.facts = adapter.read_request(body)
+        turn = None if self._run is None else self._run.begin_turn()
         self.conversation: Conversation | None = guard.run("call.conversation", adapter.conversation, body)
+        seen = self._history()
+        self.facts = adapter.read_request(body, None if seen is None else seen.directives)
         self.answer: AnswerDigest | None = self._new_answer()
         self.times: StreamTimes | None = None
         self._request_id: str | None = None
-        values = self._request_values(client)
-        self._later = self._later_values()
+        values = self._request_values(client, turn)
+        self._later = self._later_values(seen)
         self._open = [True]
         self._begun = self._runtime.clock()
         self._started: Started = self._runtime.emitter.begin(ModelTurn, self.facts.request_model, values, self._context)
@@ -83,7 +86,13 @@ class Call:
         digester = self._runtime.digester
         return None if digester is None or not self._runtime.settings.answer_digest else AnswerDigest(digester)
 
-    def _request_values(self, client: Any) -> dict[str, Any]:
+    def _history(self) -> HistoryFacts | None:
+        """What the run's history says of this request."""
+        if self._run is None or self._run.history is None or self.conversation is None:
+            return None
+        return guard.run("call.history", self._run.history.observe, self.conversation)
+
+    def _request_values(self, client: Any, turn: int | None) -> dict[str, Any]:
         facts = self.facts
         values = turns.REQUEST.of(facts)
         where = endpoint_of(client)
@@ -96,17 +105,18 @@ class Call:
             values["server_port"] = where.port
         if self._run is not None:
             values.update(self._run.identity)
-            values["turn"] = self._run.begin_turn()
+            values["turn"] = turn
         return values
 
-    def _later_values(self) -> dict[str, Any]:
+    def _later_values(self, seen: HistoryFacts | None) -> dict[str, Any]:
         """Facts of the request that are stated with the response."""
         values = turns.offered_values(self.facts)
         if self.conversation is None:
             return values
         values["message_count"] = len(self.conversation.items)
+        if seen is not None:
+            values.update(turns.HISTORY.of(seen))
         if self._run is not None:
-            values.update(guard.run("call.history", history_values, self._run, self.conversation) or {})
             values.update(guard.run("call.replay", replay_values, self._run, self.conversation, self.adapter.api) or {})
         return values
 
@@ -186,14 +196,6 @@ class Call:
         if self.answer is not None and (digested := guard.run("call.answer", self.answer.result)) is not None:
             values["answer_digest"], values["answer_size_band"] = digested
         return values
-
-
-def history_values(run: Run, conversation: Conversation) -> dict[str, Any]:
-    """What the run's history says of this request."""
-    if run.history is None:
-        return {}
-    seen = run.history.observe(conversation)
-    return turns.HISTORY.of(seen)
 
 
 def replay_values(run: Run, conversation: Conversation, api: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 from otel_agent import history as module
 from otel_agent.digest import Digester
 from otel_agent.history import History, HistoryFacts
-from otel_agent.protocol import Conversation
+from otel_agent.protocol import DIRECTIVES, Conversation, is_directive
 from otel_agent.visible import encoded
 
 KEY = b"history-key-of-tests"
@@ -42,6 +42,12 @@ class Tripwire:
         raise AssertionError("thinking was read")
 
     signature = data = thinking
+
+
+class Sealed(Tripwire):
+    """One that must not be asked for its role either."""
+
+    role = Tripwire.thinking
 
 
 def user(text: str) -> dict[str, Any]:
@@ -222,6 +228,52 @@ BREAKS: dict[str, tuple[list[Any], list[Any], tuple[Any, ...]]] = {
     ),
     "examples shared": ([*loop(2), user("document a")], [*loop(2), user("document b")], FRESH),
 }
+
+
+class TestDirectives:
+    @given(st.data())
+    def test_they_are_those_that_a_look_at_every_message_finds(self, data: st.DataObject) -> None:
+        """Whatever is added, edited in place, replaced, moved or removed between the turns of a run."""
+        kinds = [
+            user,
+            lambda text: {"role": "system", "content": text},
+            lambda text: {"role": "developer", "content": text},
+            *map(typed, DIRECTIVES),
+        ]
+        made = st.builds(lambda make, text: make(text), st.sampled_from(kinds), st.sampled_from("abc"))
+        history, items = History(DIGESTER), data.draw(st.lists(made, max_size=4))
+        for _ in range(4):
+            facts = history.observe(Conversation(list(items), server_held=data.draw(st.booleans())))
+            assert [item for item in items if is_directive(item)] == facts.directives
+            for change in data.draw(st.lists(st.sampled_from([append, edit, swap, drop]), max_size=3)):
+                change(items, data.draw(made), data.draw(st.integers(0, 9)))
+
+    def test_an_item_that_carries_reasoning_is_asked_for_its_type_alone(self) -> None:
+        """Its role would be the first member to tell something."""
+        assert not is_directive(Sealed())
+
+
+def typed(kind: str) -> Callable[[str], Any]:
+    """Makes items of a type that changes settings on the way."""
+    return lambda text: {"type": kind, "reasoning": {"effort": text}}
+
+
+def append(items: list[Any], other: Any, at: int) -> None:
+    items.append(other)
+
+
+def edit(items: list[Any], other: Any, at: int) -> None:
+    if items:
+        items[at % len(items)].update(other)
+
+
+def swap(items: list[Any], other: Any, at: int) -> None:
+    if items:
+        items[at % len(items)] = other
+
+
+def drop(items: list[Any], other: Any, at: int) -> None:
+    del items[at:]
 
 
 class TestBreaks:
