@@ -28,6 +28,7 @@ def gather(gauge: Gauge) -> dict[str, Any]:
         "unit": gauge.unit,
         "against_floor": rows,
         "per_chunk": round((streamed[many].ours - streamed[few].ours) / (many - few), 3),
+        "bare_span": round(call_cost.bare_span(gauge), 1),
         "history": [
             {"messages": old, "ours": round(cost, 1), "ratio_to_1": round(ratio, 3)}
             for old, (cost, ratio) in call_cost.histories(gauge).items()
@@ -42,6 +43,7 @@ def show(found: dict[str, Any]) -> None:
     for row in found["against_floor"]:
         print(f"  {row['what']:32} {row['ours']:12,.1f}  floor {row['floor']:12,.1f}  ratio {row['ratio']:.2f}   ({row['emits']})")
     print(f"cost of one streamed chunk: {found['per_chunk']:,.2f} {unit}")
+    print(f"for comparison of machines: the OpenTelemetry SDK's span of 30 attributes, nothing else: {found['bare_span']:,.1f} {unit}")
     print("a turn of a run, by messages of history before it")
     for row in found["history"]:
         print(f"  {row['messages']:4} messages {row['ours']:12,.1f}  {row['ratio_to_1']:.2f} times the cost with 1")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import anthropic
 
 import otel_agent
-from tests.benchmarks.rig import CLIENT, RESPONSE, TOOLS, Floor, Gauge, Rig, events, in_turn, message
+from tests.benchmarks.rig import CLIENT, RESPONSE, TOOLS, Floor, Gauge, Providers, Rig, events, in_turn, message
 
 HISTORIES = (1, 8, 64, 256)
 CHUNKS = (50, 500)
@@ -134,6 +135,14 @@ def streams(gauge: Gauge, chunks: int) -> Cost:
     """A stream of ``chunks`` text deltas."""
     ready = events(chunks)
     return compare(gauge, Act(read, read, lambda emit: read()), 15, lambda: Ready(ready))
+
+
+def bare_span(gauge: Gauge) -> float:
+    """The SDK's own span, on warm caches: how quick this machine is, so that absolute figures of two machines can be compared."""
+    tracer = Providers().tracer.get_tracer("bench")
+    attributes = {f"name.{at}": "value" if at % 2 else at for at in range(30)}
+    block = partial(gauge.measure, lambda: tracer.start_span("chat", attributes=attributes).end(), 200)
+    return statistics.median(in_turn({"span": block}, gauge.rounds)["span"])
 
 
 def histories(gauge: Gauge) -> dict[int, tuple[float, float]]:
