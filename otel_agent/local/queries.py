@@ -25,13 +25,17 @@ NANOS: Final = 1_000_000_000
 DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 1000
 
-_RUN_IDS: Final = """
+LONGEST: Final = 10**9
+"""Seconds, some thirty years: what took longer, or less than nothing, is no duration that a beginning can be told from."""
+_BEGAN: Final = f"time_unix_nano - CAST(greatest(0, least(coalesce(duration, 0), {LONGEST})) * {NANOS} AS BIGINT)"
+
+_RUN_IDS: Final = f"""
     SELECT run_id, min(time_unix_nano) AS began FROM (
         SELECT run_id, time_unix_nano, agent_name FROM runs_started_sent
-        UNION ALL SELECT run_id, time_unix_nano - CAST(duration * 1e9 AS BIGINT), agent_name FROM runs_sent
-        UNION ALL SELECT run_id, time_unix_nano - CAST(duration * 1e9 AS BIGINT), agent_name FROM turns_sent)
+        UNION ALL SELECT run_id, {_BEGAN}, agent_name FROM runs_sent
+        UNION ALL SELECT run_id, {_BEGAN}, agent_name FROM turns_sent)
     WHERE run_id IS NOT NULL AND (? IS NULL OR agent_name = ?)
-    GROUP BY run_id ORDER BY began DESC LIMIT ?"""
+    GROUP BY run_id ORDER BY began DESC LIMIT ?"""  # noqa: S608 - our own words
 
 _LOOSE_TRACES: Final = """
     SELECT trace_id FROM (SELECT trace_id, time_unix_nano FROM turns_sent WHERE run_id IS NULL AND trace_id IS NOT NULL
@@ -96,12 +100,12 @@ def iso(nanos: int) -> str:
 
 def _began(facts: Facts) -> int:
     """When a record's span began: records are written when it ends."""
-    return int(facts.get("time_unix_nano", 0) - facts.get("duration", 0.0) * NANOS)
+    return int(facts["time_unix_nano"] - min(max(facts.get("duration", 0.0), 0.0), LONGEST) * NANOS)
 
 
 def _timed(facts: Facts) -> Facts:
     """The same facts with times a person can read."""
-    times = {"started_at": iso(_began(facts)), "ended_at": iso(facts["time_unix_nano"])} if "time_unix_nano" in facts else {}
+    times = {"started_at": iso(_began(facts)), "ended_at": iso(facts["time_unix_nano"])}
     return {**times, **{name: value for name, value in facts.items() if name != "time_unix_nano"}}
 
 
@@ -132,7 +136,8 @@ def _run(run_id: str, parts: Mapping[str, Mapping[str, list[Facts]]]) -> Facts:
     turns, tools = parts["turns"].get(run_id, []), parts["tools"].get(run_id, [])
     started, ended = parts["runs_started"].get(run_id, []), parts["runs"].get(run_id, [])
     facts = {**_named(started + turns), **_seen(turns, tools), **(ended[-1] if ended else {})}
-    began = min([row["time_unix_nano"] for row in started] or [_began(row) for row in [*ended, *turns, *tools]])
+    known = started or ended + turns + tools or [row for rows in parts.values() for row in rows.get(run_id, ())]
+    began = min(_began(row) for row in known)
     times = {"started_at": iso(began)} | ({"ended_at": iso(facts["time_unix_nano"])} if ended else {})
     state = ENDED if ended else OPEN
     facts.pop("time_unix_nano", None)
@@ -197,7 +202,7 @@ def _full_id(connection: duckdb.DuckDBPyConnection, wanted: str) -> str:
 def which_runs(connection: duckdb.DuckDBPyConnection, start: str) -> list[Facts]:
     """The runs, and the traces with turns outside any run, whose id begins with ``start``, newest first; one more than are few."""
     found = _rows(connection, _WHICH, [start, FEW + 1])
-    return [{"id": row["id"], **_named([row]), **({"started_at": iso(row["began"])} if "began" in row else {})} for row in found]
+    return [{"id": row["id"], **_named([row]), "started_at": iso(row["began"])} for row in found]
 
 
 def show_run(connection: duckdb.DuckDBPyConnection, wanted: str) -> Facts | None:

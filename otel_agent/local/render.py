@@ -19,6 +19,8 @@ Facts = Mapping[str, Any]
 GOOD: Final = frozenset({"answered", "handed_off", "ok", "ended"})
 STYLES: Final[Mapping[bool, str]] = {True: "green", False: "red"}
 MINUTE: Final = 60.0
+UNSTATED: Final = "not stated"
+"""For what every record of ours has and one that came from elsewhere may lack."""
 
 _TURN_FACTS: Final = (
     "request_model", "response_model", "reasoning_level", "max_tokens", "input_tokens", "cache_read_tokens", "output_tokens",
@@ -73,7 +75,7 @@ def _started(facts: Facts) -> str:
 def _ending(facts: Facts) -> Text:
     if facts.get("state") != "ended":
         return Text(str(facts.get("state", "")), style="yellow")
-    reason = str(facts["end_reason"])
+    reason = str(facts.get("end_reason", UNSTATED))
     return Text(reason, style=STYLES[reason in GOOD])
 
 
@@ -226,15 +228,15 @@ def _line(head: str, duration: float | None, outcome: str, good: bool, facts: st
 
 def _turn(turn: Facts) -> Text:
     number = f"turn {turn['turn']}" if "turn" in turn else "turn"
-    reason = str(turn["finish_reason"])
-    outcome = f"{reason}, truncated by {turn.get('truncated_by', 'a limit')}" if turn["truncated"] else reason
-    good = not turn["truncated"] and "error_type" not in turn
-    return _line(f"{number} {turn['operation']}", turn.get("duration"), outcome, good, _facts(turn, _TURN_FACTS))
+    reason = str(turn.get("finish_reason", UNSTATED))
+    outcome = f"{reason}, truncated by {turn.get('truncated_by', 'a limit')}" if turn.get("truncated") else reason
+    good = not turn.get("truncated") and "error_type" not in turn
+    return _line(f"{number} {turn.get('operation', '')}".rstrip(), turn.get("duration"), outcome, good, _facts(turn, _TURN_FACTS))
 
 
 def _execution(tool: Facts) -> Text:
-    outcome = str(tool["outcome"])
-    return _line(str(tool["tool"]), tool.get("duration"), outcome, outcome in GOOD, _facts(tool, _TOOL_FACTS))
+    outcome = str(tool.get("outcome", UNSTATED))
+    return _line(str(tool.get("tool", "tool")), tool.get("duration"), outcome, outcome in GOOD, _facts(tool, _TOOL_FACTS))
 
 
 def _retrieval(row: Facts) -> Text:
@@ -243,11 +245,13 @@ def _retrieval(row: Facts) -> Text:
 
 
 def _feedback(row: Facts) -> Text:
-    return _line("feedback", None, str(row["feedback"]), row["feedback"] in ("accepted", "rated"), _facts(row, _FEEDBACK_FACTS))
+    return _line(
+        "feedback", None, str(row.get("feedback", UNSTATED)), row.get("feedback") in ("accepted", "rated"), _facts(row, _FEEDBACK_FACTS)
+    )
 
 
 def _step(row: Facts) -> Text:
-    return _line("text step", None, str(row["outcome"]), row["outcome"] in ("action", "final"), _facts(row, _STEP_FACTS))
+    return _line("text step", None, str(row.get("outcome", UNSTATED)), row.get("outcome") in ("action", "final"), _facts(row, _STEP_FACTS))
 
 
 _OTHERS: Final[Mapping[str, Callable[[Facts], Text]]] = {

@@ -1,7 +1,8 @@
 """Views over the log records, one per kind of record, generated from the record models.
 
 A column is a field of the model, typed as there; before them stand ``time_unix_nano``, ``trace_id``, ``span_id`` and
-``service_name``. A record that arrived twice (its sender repeated a request whose answer was lost) appears once.
+``service_name``. A record that was sent without a time has that of its arrival. One that arrived twice (its sender repeated a request
+whose answer was lost) appears once.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ RECORD_VIEWS: Final[Mapping[str, type[Record]]] = {
     "steps": TextStep,
 }
 
-HEAD: Final = ("time_unix_nano", "trace_id", "span_id", "service_name")
+HEAD: Final = (
+    "coalesce(time_unix_nano, epoch_ns(received_at)) AS time_unix_nano", "trace_id", "span_id", "service_name",
+)  # fmt: skip
 
 _SCALARS: Final[Mapping[type, str]] = {str: "VARCHAR", bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE"}
 
