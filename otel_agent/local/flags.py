@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from otel_agent.plural import plural
+
 Facts = Mapping[str, Any]
 Flag = dict[str, str]
 Finder = Callable[[Iterable[Facts]], list[str]]
@@ -29,13 +31,18 @@ def _turn(facts: Facts) -> str:
 
 
 def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {plural(number, noun)}"
+
+
+def _tool(facts: Facts) -> str:
+    """A record may lack what every one of ours has: anybody may send under our name."""
+    return str(facts.get("tool", "a tool"))
 
 
 def _tokens(facts: Facts) -> str:
     if "output_tokens" not in facts:
         return ""
-    spent = f" after {facts['output_tokens']} output tokens"
+    spent = f" after {_counted(facts['output_tokens'], 'output token')}"
     return f"{spent}, {facts['reasoning_tokens']} of them reasoning" if "reasoning_tokens" in facts else spent
 
 
@@ -55,10 +62,10 @@ def looping(tools: Iterable[Facts]) -> list[str]:
     rows = list(tools)
     most: dict[str, int] = {}
     for facts in rows:
-        most[facts["tool"]] = max(most.get(facts["tool"], 0), facts.get("repeat", 0), facts.get("consecutive", 0))
+        most[_tool(facts)] = max(most.get(_tool(facts), 0), facts.get("repeat", 0), facts.get("consecutive", 0))
     repeated = [f"{tool} was called {count} times with the same arguments" for tool, count in most.items() if count >= LOOP]
     cycles = sorted({facts["cycle"] for facts in rows if "cycle" in facts})
-    return repeated + [f"a cycle of {length} calls came round again" for length in cycles]
+    return repeated + [f"a cycle of {_counted(length, 'call')} came round again" for length in cycles]
 
 
 def prefix_broken(turns: Iterable[Facts]) -> list[str]:
@@ -78,7 +85,7 @@ def denied(tools: Iterable[Facts]) -> list[str]:
 
 def _denial(facts: Facts) -> str:
     rule = f" by rule {facts['rule_id']}" if "rule_id" in facts else ""
-    return f"{facts['tool']} was denied{rule}"
+    return f"{_tool(facts)} was denied{rule}"
 
 
 def tool_failed(tools: Iterable[Facts]) -> list[str]:
@@ -88,12 +95,12 @@ def tool_failed(tools: Iterable[Facts]) -> list[str]:
 
 def _failure(facts: Facts) -> str:
     kind = f" ({facts['error_type']})" if "error_type" in facts else ""
-    return f"{facts['tool']} ended as {facts['outcome'].replace('_', ' ')}{kind}"
+    return f"{_tool(facts)} ended as {facts['outcome'].replace('_', ' ')}{kind}"
 
 
 def conflicting(tools: Iterable[Facts]) -> list[str]:
     """Writes that ran while another write of the run was going on."""
-    return [f"{facts['tool']} wrote while another write was going on" for facts in tools if facts.get("overlap")]
+    return [f"{_tool(facts)} wrote while another write was going on" for facts in tools if facts.get("overlap")]
 
 
 def reasoning_lost(turns: Iterable[Facts]) -> list[str]:

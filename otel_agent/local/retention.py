@@ -20,6 +20,7 @@ from otel_agent import semconv
 from otel_agent.local.queries import NANOS, iso
 from otel_agent.local.store import Store, StoreError, StoreHeld, absent, open_read_only, private_umask, wal
 from otel_agent.local.tables import LOGS, SPANS, TABLES
+from otel_agent.plural import plural
 
 MEMORY: Final = "512MB"
 _RUN: Final = f"json_extract_string(attributes, '$.\"{semconv.OTEL_AGENT_RUN_ID}\"')"
@@ -154,8 +155,7 @@ def summary(found: Mapping[str, Any], days: int) -> str:
     """What :meth:`Pruned.as_facts` says, in a line for a person."""
     total = sum(found["removed"].values())
     tables = ", ".join(f"{table} {number:,}" for table, number in found["removed"].items() if number)
-    age = f"{days} day" if days == 1 else f"{days} days"
-    removed = f"removed {total:,} records older than {age}" + (f" ({tables})" if tables else "")
+    removed = f"removed {total:,} {plural(total, 'record')} older than {days} {plural(days, 'day')}" + (f" ({tables})" if tables else "")
     if found["rewritten"]:
         return f"{removed}; the store went from {_megabytes(found['bytes_before'])} to {_megabytes(found['bytes_after'])}"
     return f"{removed}; the receiver that runs uses their space again; to shrink the file, end it and prune" if total else removed

@@ -28,6 +28,7 @@ from otel_agent.local.quiet import without_messages
 from otel_agent.local.settings import LocalSettings
 from otel_agent.local.store import Store, StoreError
 from otel_agent.local.writer import WriteFailed, Writer
+from otel_agent.plural import plural
 
 GRACE: Final = 10.0
 HOUR: Final = 3600.0
@@ -193,7 +194,7 @@ def _kept(server: LocalServer) -> str:
     if days is None:
         return "everything is kept"
     done = "" if server.pruned is None else f": {retention.summary(server.pruned.as_facts(), days)}"
-    return f"records of {days} days are kept{done}"
+    return f"records of {days} {plural(days, 'day')} are kept{done}"
 
 
 def _token_hint(token: str | None) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from otel_agent.plural import plural
+
 CLEAN: Final = "clean"
 LEAK: Final = "leak"
 NOT_PROVEN: Final = "not proven"
@@ -72,10 +74,11 @@ def _finding_lines(finding: Finding, result: Result) -> list[str]:
     """What arrived, and what was found in it."""
     came = f"{finding.far_end}: {finding.arrived} of {finding.expected} model turns arrived"
     if result.foreign:
-        came += f", and {finding.others} items of other scopes"
+        came += f", and {finding.others} {plural(finding.others, 'item')} of other scopes"
     if finding.why is not None:
         return [came, f"  not proven: {finding.why}", *_leaked(finding)]
-    searched = f"  {finding.searched_bytes:,} bytes searched for the canaries of {len(result.planted)} carriers"
+    planted = len(result.planted)
+    searched = f"  {finding.searched_bytes:,} bytes searched for the canaries of {planted} {plural(planted, 'carrier')}"
     return [came, searched, *_leaked(finding), *_judged(finding)]
 
 

@@ -9,6 +9,15 @@ import pytest
 from otel_agent.local.flags import flags
 
 RAISED: list[tuple[str, dict[str, Any], str, str]] = [
+    (
+        "turns", {"turn": 1, "truncated": True, "truncated_by": "token_limit", "output_tokens": 1, "reasoning_tokens": 1}, "truncated",
+        "turn 1 was cut off by the output cap after 1 output token, 1 of them reasoning",
+    ),
+    (
+        "turns", {"turn": 1, "truncated": True, "output_tokens": 0}, "truncated",
+        "turn 1 was cut off by a limit after 0 output tokens",
+    ),
+    ("tools", {"tool": "pay", "outcome": "ok", "cycle": 1}, "looping", "a cycle of 1 call came round again"),
     ("turns", {"turn": 2, "dropped_items": 1, "edited_items": 0}, "reasoning lost", "turn 2: 1 reasoning item left out"),
     ("turns", {"turn": 2, "dropped_items": 0, "edited_items": 2}, "reasoning lost", "turn 2: 2 reasoning items sent back changed"),
     ("turns", {"turn": 1, "provider_dropped_items": 1}, "reasoning lost", "turn 1: 1 reasoning item removed by the provider"),
@@ -22,7 +31,7 @@ RAISED: list[tuple[str, dict[str, Any], str, str]] = [
     ("steps", {"step": 3, "outcome": "invented_observation"}, "text protocol", "step 3 made up an observation"),
     ("steps", {"step": 4, "outcome": "malformed"}, "text protocol", "step 4 had no action and no answer"),
     ("steps", {"step": 2, "outcome": "action", "validation": "failed"}, "text protocol", "step 2: the input does not fit the schema"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("view", "row", "flag", "why"), RAISED, ids=[f"{row[2]}-{at}" for at, row in enumerate(RAISED)])
