@@ -28,6 +28,12 @@ PARTS: Final[dict[str, Phase]] = {
 }
 """Where content is a list of parts (Mistral)."""
 
+BETTER: Final[dict[str | None, tuple[str, ...]]] = {
+    None: DUE_MEMBERS,
+    **{name: DUE_MEMBERS[:place] for place, name in enumerate(DUE_MEMBERS)},
+}
+"""Members that count before the one seen so far, for a server that sends the same reasoning in several, each in chunks of its own."""
+
 
 class _Choice:
     """What one choice has shown so far."""
@@ -170,8 +176,9 @@ class ChatStream:
             choice.deliberated, phase = True, DELIBERATION
         if choice.calls.read(message, self._offered):
             return ACTION
-        if phase is DELIBERATION and choice.owed is None:  # a piece with nothing else in it, so the member is no mere null
-            choice.owed = next((name for name in DUE_MEMBERS if has_any(message, (name,))), None)
+        if phase is DELIBERATION and has_any(message, better := BETTER[choice.owed]):
+            # A piece with nothing else in it, so the member is no mere null.
+            choice.owed = next(name for name in better if has_any(message, (name,)))
         if phase is SILENT and self._speaks_otherwise(choice, message):
             choice.spoken = True
             return VISIBLE
