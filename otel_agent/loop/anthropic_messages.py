@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from otel_agent.loop.streaming import Streaming
+from otel_agent.loop.streaming import Last, Streaming
 from otel_agent.loop.turns import Call, Declared, Result, Turn
 
 
@@ -22,7 +22,7 @@ class AnthropicMessages:
 
     def __init__(self, client: Any, *, stream: bool = False, on_event: Callable[[Any], object] | None = None, **options: Any) -> None:
         self._messages = client.messages
-        self._streaming = Streaming(_final, on_event) if stream else None
+        self._streaming = Streaming(lambda: Last(_final), on_event) if stream else None
         self._options = options
 
     def opening(self, task: str) -> list[Any]:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from otel_agent.instrument.tools import mapping_of
+from otel_agent.loop.chat_chunks import Completion
+from otel_agent.loop.streaming import Streaming
 from otel_agent.loop.turns import Call, Declared, Result, Turn
 
 
 class OpenAIChat:
     """``client``: an ``openai.OpenAI`` or ``AsyncOpenAI``. ``options``: of ``chat.completions.create``, such as model.
 
-    It does not stream: what the SDK accumulates from chunks is not the message as a server takes it back (its tool calls keep ``index``
-    and ``parsed_arguments``), and the oldest supported SDK has no such helper.
+    ``stream``: ask for streams, with their usage (a server that knows no ``stream_options`` wants ``stream_options=openai.NOT_GIVEN``);
+    ``on_event`` is shown each chunk.
     """
 
-    def __init__(self, client: Any, **options: Any) -> None:
-        if options.get("stream"):
-            raise TypeError("the loop does not stream chat completions; leave stream out, or take OpenAIResponses")
+    def __init__(self, client: Any, *, stream: bool = False, on_event: Callable[[Any], object] | None = None, **options: Any) -> None:
         self._create = client.chat.completions.create
-        self._options = options
+        self._streaming = Streaming(Completion, on_event) if stream else None
+        self._options = {"stream": True, "stream_options": {"include_usage": True}, **options} if stream else options
 
     def opening(self, task: str) -> list[Any]:
         """The task as the user's message."""
@@ -35,7 +36,8 @@ class OpenAIChat:
             }
             for tool in tools
         ]
-        return self._create(messages=transcript, tools=offered, **self._options)
+        opened = self._create(messages=transcript, tools=offered, **self._options)
+        return opened if self._streaming is None else self._streaming.reply(opened)
 
     def read(self, reply: Any) -> Turn:
         """The message goes back as the object that came, with what compatible servers add to it."""
@@ -43,7 +45,7 @@ class OpenAIChat:
         message, usage = choice.message, reply.usage
         return Turn(
             items=[message],
-            text=message.content or "",
+            text=_text_of(message.content),
             calls=[Call(call.id, call.function.name, mapping_of(call.function.arguments or "{}")) for call in message.tool_calls or ()],
             input_tokens=usage.prompt_tokens if usage else 0,
             output_tokens=usage.completion_tokens if usage else 0,
@@ -53,3 +55,10 @@ class OpenAIChat:
     def answers(self, results: Sequence[Result]) -> list[Any]:
         """One message for each result."""
         return [{"role": "tool", "tool_call_id": result.call_id, "content": result.text} for result in results]
+
+
+def _text_of(content: Any) -> str:
+    """Text, or the text among parts (Mistral, beside its thinking)."""
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if part.get("type") == "text")
+    return content or ""

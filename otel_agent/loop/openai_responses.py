@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from otel_agent.instrument.tools import mapping_of
-from otel_agent.loop.streaming import Streaming
+from otel_agent.loop.streaming import Last, Streaming
 from otel_agent.loop.turns import Call, Declared, Result, Turn
 
 LAST_EVENTS: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -28,7 +28,7 @@ class OpenAIResponses:
 
     def __init__(self, client: Any, *, stream: bool = False, on_event: Callable[[Any], object] | None = None, **options: Any) -> None:
         self._create = client.responses.create
-        self._streaming = Streaming(_final, on_event) if stream else None
+        self._streaming = Streaming(lambda: Last(_final), on_event) if stream else None
         self._options = {"store": False, "include": ["reasoning.encrypted_content"], **options}
 
     def opening(self, task: str) -> list[Any]:

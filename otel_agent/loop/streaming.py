@@ -5,18 +5,44 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 
 class BrokenStream(ConnectionError):
     """The stream ended before the reply was whole."""
 
 
+class Gathering(Protocol):
+    """One reply as it comes."""
+
+    def take(self, event: Any) -> None:
+        """The next event."""
+
+    def whole(self) -> Any:
+        """The reply; ``None`` while it is not whole."""
+
+
+class Last:
+    """A reply that the last event brings: ``final`` takes it out, and finds none in any other."""
+
+    def __init__(self, final: Callable[[Any], Any]) -> None:
+        self._final = final
+        self._event: Any = None
+
+    def take(self, event: Any) -> None:
+        """Keep the newest."""
+        self._event = event
+
+    def whole(self) -> Any:
+        """The reply in it."""
+        return self._final(self._event)
+
+
 @dataclass(frozen=True, slots=True)
 class Streaming:
-    """``final``: the whole reply, where an event brings it. ``on_event``: shown each of the SDK's events as it comes."""
+    """``gather``: begins a reply. ``on_event``: shown each of the SDK's events as it comes."""
 
-    final: Callable[[Any], Any]
+    gather: Callable[[], Gathering]
     on_event: Callable[[Any], object] | None = None
 
     def reply(self, opened: Any) -> Any:
@@ -25,25 +51,27 @@ class Streaming:
         return self._awaited(opened) if waits else self._read(opened)
 
     def _read(self, opened: Any) -> Any:
-        last = None
+        gathered = self.gather()
         with opened as events:
-            for last in events:
-                self._show(last)
-        return self._whole(last)
+            for event in events:
+                self._take(gathered, event)
+        return _whole(gathered)
 
     async def _awaited(self, opened: Any) -> Any:
-        last = None
+        gathered = self.gather()
         async with await opened if inspect.isawaitable(opened) else opened as events:
-            async for last in events:
-                self._show(last)
-        return self._whole(last)
+            async for event in events:
+                self._take(gathered, event)
+        return _whole(gathered)
 
-    def _show(self, event: Any) -> None:
+    def _take(self, gathered: Gathering, event: Any) -> None:
+        gathered.take(event)
         if self.on_event is not None:
             self.on_event(event)
 
-    def _whole(self, last: Any) -> Any:
-        reply = self.final(last)
-        if reply is None:
-            raise BrokenStream
-        return reply
+
+def _whole(gathered: Gathering) -> Any:
+    reply = gathered.whole()
+    if reply is None:
+        raise BrokenStream
+    return reply

@@ -67,7 +67,7 @@ class Way:
 
 
 WAYS: Final = [Way(api, waits) for api in ADAPTERS for waits in (False, True)]
-STREAMS: Final = [Way(api, waits, stream=True) for api in ("messages", "responses") for waits in (False, True)]
+STREAMS: Final = [replace(way, stream=True) for way in WAYS]
 
 
 def coroutine_of(function: Callable[..., Any]) -> Callable[..., Any]:
