@@ -30,6 +30,9 @@ _GZIP_MAGIC: Final = b"\x1f\x8b"
 _UNREADABLE: Final = (JsonError, ValueError, TypeError, AttributeError, KeyError, OverflowError)
 """What the JSON readers raise on bodies of the wrong shape."""
 
+MAX_MEMBERS: Final = 64
+"""Compressed members in one body, at the most: what follows one is copied to read the next."""
+
 MAX_JSON_VALUES: Final = 1_000_000
 """Values in one JSON body, at the most: as Python objects they take some fifty times the room of ``[],``."""
 
@@ -41,7 +44,11 @@ def inflate(body: bytes, encoding: str, limit: int) -> bytes:
     if encoding not in _WINDOW:
         raise Refused(ENCODING)
     inflated = bytearray()
+    members = 0
     while body:
+        members += 1
+        if members > MAX_MEMBERS:
+            raise Refused(TOO_LARGE)
         try:
             body = _inflate_member(body, _WINDOW[encoding], limit, inflated)
         except zlib.error:

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from otel_agent.local.admission import Ticket
 from otel_agent.local.bodies import JSON, PROTOBUF, READERS, inflate
 from otel_agent.local.intake import Intake, Prepared
-from otel_agent.local.refusals import MEDIA_TYPE, NOT_STORED, SLOW, TOO_LARGE, UNKNOWN_SENDER, Refusal, Refused
+from otel_agent.local.refusals import MEDIA_TYPE, NOT_STORED, SLOW, TOO_LARGE, UNKNOWN_SENDER, WEB_PAGE, Refusal, Refused
 from otel_agent.local.signals import SIGNALS, Signal
 from otel_agent.local.writer import WriteFailed
 
@@ -72,9 +72,16 @@ async def _committed(done: Future[None], patience: float) -> None:
         raise Refused(NOT_STORED) from None
 
 
+def _check_sender(request: Request, intake: Intake) -> None:
+    """Browsers say where a page is from with every POST, also where its name has come to mean this machine; senders of OTLP never do."""
+    if intake.settings.token is None and "origin" in request.headers:
+        raise Refused(WEB_PAGE)
+    intake.check_sender(request.headers.get("authorization"))
+
+
 async def _export(request: Request, signal: Signal, intake: Intake) -> Message:
     media_type = _media_type(request)
-    intake.check_sender(request.headers.get("authorization"))
+    _check_sender(request, intake)
     with intake.admission.ticket() as ticket:
         body = await _body(request, ticket, intake)
         prepared = await asyncio.wrap_future(intake.prepare(signal, body, media_type))

@@ -9,6 +9,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc.code_pb2 import (
     INTERNAL,
     INVALID_ARGUMENT,
+    PERMISSION_DENIED,
     RESOURCE_EXHAUSTED,
     UNAUTHENTICATED,
     UNAVAILABLE,
@@ -50,6 +51,7 @@ MEDIA_TYPE: Final = Refusal("the content type must be application/x-protobuf or 
 ENCODING: Final = Refusal("the content encoding must be gzip, deflate or identity", 415, UNIMPLEMENTED)
 SLOW: Final = Refusal("the body did not arrive in time", 408, UNAVAILABLE)
 UNKNOWN_SENDER: Final = Refusal("a bearer token is required", 401, UNAUTHENTICATED)
+WEB_PAGE: Final = Refusal("without a token nothing is taken from web pages", 403, PERMISSION_DENIED)
 BUSY: Final = Refusal("too much is waiting to be stored", 429, UNAVAILABLE, retry=True)
 NOT_STORED: Final = Refusal("the records could not be stored", 503, UNAVAILABLE, retry=True)
 FAULT: Final = Refusal("the receiver failed on this request", 500, INTERNAL)

@@ -24,6 +24,7 @@ from otel_agent.local.api import api_routes
 from otel_agent.local.intake import Intake
 from otel_agent.local.over_grpc import CannotListen
 from otel_agent.local.over_http import otlp_routes
+from otel_agent.local.patience import PatientProtocol
 from otel_agent.local.quiet import without_messages
 from otel_agent.local.settings import LocalSettings
 from otel_agent.local.store import Store, StoreError
@@ -32,7 +33,7 @@ from otel_agent.plural import plural
 
 GRACE: Final = 10.0
 HOUR: Final = 3600.0
-HEADER_TIMEOUT: Final = 30
+KEEP_ALIVE: Final = 30
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -163,13 +164,13 @@ def _uvicorn(app: Starlette) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         loop="asyncio",
-        http="h11",
+        http=PatientProtocol,
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_keep_alive=HEADER_TIMEOUT,
+        timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=int(GRACE),
         limit_concurrency=1024,
     )

@@ -32,7 +32,7 @@ def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
     try:
-        return ip_address(host.strip("[]")).is_loopback
+        return ip_address(host).is_loopback
     except ValueError:
         return False
 
@@ -66,6 +66,7 @@ class LocalSettings:
     database_threads: int = 2
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "host", self.host.removeprefix("[").removesuffix("]"))  # as in a URL; sockets take none of them
         for name, port in (("gRPC", self.grpc_port), ("HTTP", self.http_port)):
             if not 0 <= port <= LAST_PORT:
                 raise WrongPort(f"the port for {name} is no port: give one from 1 to {LAST_PORT}, or 0 for a free one")

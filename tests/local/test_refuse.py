@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import http.client
 import json
 import resource
 import socket
@@ -18,7 +19,9 @@ from google.rpc.status_pb2 import Status
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from otel_agent.local.bodies import from_json, inflate
+from otel_agent.local import reader
+from otel_agent.local.bodies import MAX_MEMBERS, from_json, inflate
+from otel_agent.local.patience import PatientProtocol
 from otel_agent.local.refusals import MALFORMED, TOO_DEEP, TOO_LARGE, Refused
 from otel_agent.local.server import CannotListen, LocalServer
 from otel_agent.local.settings import LocalSettings, UnsafeBinding
@@ -179,6 +182,71 @@ def test_gzip_in_several_members_is_one_body() -> None:
         inflate(gzip.compress(b"ab") + gzip.compress(b"cde"), "gzip", 4)
 
 
+def test_very_many_gzip_members_are_not_read_through() -> None:
+    """Each would be copied for every one before it: a body of them within the bound would hold the receiver for minutes."""
+    member = gzip.compress(b"a")
+    assert inflate(member * MAX_MEMBERS, "gzip", MEBIBYTE) == b"a" * MAX_MEMBERS
+    before = time.process_time()
+    with pytest.raises(Refused) as caught:
+        inflate(member * 700_000, "gzip", 16 * MEBIBYTE)
+    assert caught.value.refusal is TOO_LARGE
+    assert time.process_time() - before < 3
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost:4318"])
+@pytest.mark.parametrize("media_type", [PROTOBUF, JSON])
+def test_web_pages_cannot_send(server: LocalServer, origin: str, media_type: str) -> None:
+    """A page whose name was made to mean this machine is of the same origin to its browser: the receiver itself refuses it."""
+    answer = send_http(server, payloads.spans(1), media_type, Origin=origin, Host="evil.example:4318")
+    assert answer.status == 403
+    assert b"web pages" in answer.body
+
+
+def test_a_web_page_with_the_token_can(locked: LocalServer) -> None:
+    """Who has the token was given it."""
+    assert send_http(locked, payloads.spans(1), Origin="http://shop.example", Authorization=f"Bearer {TOKEN}").status == 200
+
+
+@pytest.mark.parametrize("said", [b"", b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nX: "])
+def test_a_connection_without_a_request_is_given_up(said: bytes, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing said, or a header that never ends, a byte at a time: the place is free again after the time allowed."""
+    monkeypatch.setattr(PatientProtocol, "patience", 0.3)
+    with LocalServer(database, grpc_port=0, http_port=0) as server, socket.create_connection(("127.0.0.1", server.http_port)) as slow:
+        slow.sendall(said)
+        slow.settimeout(0.05)
+        until, closed = time.monotonic() + 10, False
+        while not closed and time.monotonic() < until:
+            try:
+                if said:
+                    slow.sendall(b"a")
+                closed = slow.recv(64) == b""
+            except TimeoutError:
+                continue
+            except (BrokenPipeError, ConnectionResetError):
+                closed = True
+        assert closed
+
+
+def test_a_connection_that_is_used_is_kept(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests on one connection, with pauses shorter than the time allowed, also one that is long in coming."""
+    monkeypatch.setattr(PatientProtocol, "patience", 0.4)
+    body = payloads.spans(1).SerializeToString()
+    with LocalServer(database, grpc_port=0, http_port=0) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.http_port, timeout=20)
+
+        def slowly() -> Any:
+            for at in range(0, len(body), len(body) // 6):
+                time.sleep(0.15)
+                yield body[at : at + len(body) // 6]
+
+        for made in (body, slowly(), body, body, body):
+            connection.request("POST", "/v1/traces", made, {"Content-Type": PROTOBUF})
+            answer = connection.getresponse()
+            assert (answer.status, answer.read()) == (200, b"")
+            time.sleep(0.25)
+        connection.close()
+
+
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(["0" * 32, "a" * 16, "NaN"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
@@ -275,6 +343,16 @@ def test_wider_addresses_need_a_token(database: Path, host: str) -> None:
 def test_loopback_needs_none(database: Path, host: str) -> None:
     """Loopback in any spelling goes without."""
     assert LocalSettings(path=database, host=host).token is None
+
+
+def test_brackets_around_an_address_are_taken_off(database: Path) -> None:
+    """As they stand in a URL; neither transport takes them, and the addresses that are told have one pair."""
+    with LocalServer(database, host="[::1]", grpc_port=0, http_port=0) as server:
+        assert server.http_endpoint == f"http://[::1]:{server.http_port}"
+        assert reader.stats(database)["stored"] == {}
+        with grpc.insecure_channel(server.grpc_endpoint.removeprefix("http://")) as channel:
+            channel.unary_unary(f"/{TRACES.service}/Export")(payloads.spans(1).SerializeToString(), timeout=20)
+    assert rows(database, "SELECT count(*) FROM spans") == [(1,)]
 
 
 def test_a_taken_port_is_said_plainly(server: LocalServer, tmp_path: Path) -> None:
