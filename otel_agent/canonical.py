@@ -63,7 +63,7 @@ class Marker(str):
 
 
 class Uncanonical(Exception):
-    """Raised inside this module; ``reason`` is the last part of a marker."""
+    """Raised by :func:`plain`; ``reason`` is the last part of a marker."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -176,9 +176,14 @@ def _list_weight(value: list[Any], depth: int) -> int:
 # The slow path: a plain copy by the rule above, then the library.
 
 
+def plain(value: Any) -> Any:
+    """``value`` in dictionaries, lists and plain values by the rule above. Raises :class:`Uncanonical`."""
+    return _Reading().plain(value)
+
+
 def _slow(value: Any) -> bytes | Marker:
     try:
-        data: bytes = rfc8785.dumps(_Reading().plain(value))
+        data: bytes = rfc8785.dumps(plain(value))
     except Uncanonical as refusal:
         return refusal.marker
     return data if len(data) <= MAX_BYTES else _HUGE
