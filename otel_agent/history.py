@@ -3,10 +3,11 @@
 **Chain.** With ``e_i`` the keyed digest of a message's projection (:mod:`otel_agent.visible`) and ``d_0`` thirty-two zero bytes,
 ``d_i = HMAC(key, d_(i-1) || e_i)``; the history digest is ``d_n``. System prompt and tool definitions have digests of their own.
 
-**Lines.** A run may hold several conversations at once (parallel sub-calls), so the last requests of four are remembered. A request
+**Lines.** A run may hold several conversations at once (parallel sub-calls), so the last requests of sixteen are remembered. A request
 belongs to the line whose messages it repeats. It starts a *new* line, and breaks nothing, when it shares nothing with any line or
 branches off one: a leading part of it, another last message, or the same messages under another system prompt. A reply standing where
-the earlier request ended is what tells a conversation that goes on from such a sibling.
+the earlier request ended is what tells a conversation that goes on from such a sibling. Where the earlier request was one message, that
+reply alone shows that the message was edited, so it must be the only line that could be meant, and none may have been forgotten.
 
 **Break.** Providers build the cacheable prefix from tools, then system, then messages; the first of these that changed is what broke it.
 Leading messages of role system count as system. Among messages: *reordered* when the earlier messages are all there in another order,
@@ -25,16 +26,15 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final, NamedTuple
 
-from otel_agent import fields
 from otel_agent.canonical import is_marker
 from otel_agent.digest import Digester
 from otel_agent.protocol import Conversation, is_directive
 from otel_agent.records.closed import MessageRole, PrefixBreak
 from otel_agent.snapshot import Snapshot, members_of
-from otel_agent.stored import read
+from otel_agent.stored import listed, plain, read
 from otel_agent.visible import encoded
 
-MAX_LINES: Final = 4
+MAX_LINES: Final = 16
 _START: Final = bytes(32)
 
 _ROLES: Final[dict[Any, MessageRole]] = {
@@ -140,25 +140,29 @@ class History:
     def __init__(self, digester: Digester) -> None:
         self._digester = digester
         self._lines: list[Line] = []
+        self._forgetful = False
         self._lock = Lock()
         self._tools = Recent(lambda tools: digester.digest([*map(_definition, tools)]))
         self._systems = Recent(lambda system: digester.mac(encoded({"role": "system", "content": system[0]})).hex())
 
     def observe(self, conversation: Conversation) -> HistoryFacts:
         """Facts of a request about to be sent. Reads the caller's lists and dictionaries, and walks nothing else."""
-        items = fields.items(conversation.items)
+        items = listed(conversation.items)
         with self._lock:
             ahead = self._ahead(conversation)
             if conversation.server_held:
                 return self._held(items, ahead)
             lines, self._lines = self._lines, []  # an error on the way leaves no half-made line behind
             line, facts = self._placed(lines, items, ahead)
-            self._lines = [line, *(other for other in lines if other is not line)][:MAX_LINES]
+            self._lines = [line, *(other for other in lines if other is not line)]
+            if len(self._lines) > MAX_LINES:
+                del self._lines[MAX_LINES:]
+                self._forgetful = True
         return facts
 
     def _ahead(self, conversation: Conversation) -> Ahead:
-        tools = list(fields.items(conversation.tools))
-        system = conversation.system
+        tools = list(listed(conversation.tools))
+        system = plain(conversation.system)
         return Ahead(self._systems.digest([system]) if system else None, self._tools.digest(tools) if tools else None)
 
     def _held(self, items: Sequence[Any], ahead: Ahead) -> HistoryFacts:
@@ -181,11 +185,14 @@ class History:
     def _compared(self, lines: list[Line], items: Sequence[Any], ahead: Ahead) -> tuple[Line, HistoryFacts]:
         """No line leads the request as it stands: find what it shares with each."""
         digests = self._digests(lines, items)
-        overlaps = [(line, _overlap(line.digests, digests)) for line in lines]
+        there = frozenset(digests)
+        overlaps = [(line, _overlap(line.digests, digests, there)) for line in lines]
         related = [pair for pair in overlaps if _related(*pair, items, ahead)]
         if not related:
             return self._begun(items, digests, ahead)
         line, overlap = max(related, key=lambda pair: (sum(pair[1]), pair[0].ahead == ahead))
+        if sum(overlap) <= line.head and (len(related) > 1 or self._forgetful):
+            return self._begun(items, digests, ahead)
         return self._continued(line, items, digests[overlap.prefix :], overlap, ahead)
 
     def _begun(self, items: Sequence[Any], digests: Sequence[bytes], ahead: Ahead) -> tuple[Line, HistoryFacts]:
@@ -234,12 +241,13 @@ class History:
 
 def role_of(item: Any) -> MessageRole:
     """The role of a message; ``item`` for what has none."""
-    role = read(item, "role")
+    role = plain(read(item, "role"))
     return _ROLES.get(role, "item") if type(role) is str else "item"
 
 
 def _definition(tool: Any) -> Any:
     """A tool definition without the cache marker, which callers move about."""
+    tool = plain(tool)
     if type(tool) is not dict or "cache_control" not in tool:
         return tool
     return {name: value for name, value in tool.items() if name != "cache_control"}
@@ -255,16 +263,18 @@ def _longest(lines: list[Line], items: Sequence[Any], ahead: Ahead) -> Line | No
     return best
 
 
-def _overlap(old: Sequence[bytes], new: Sequence[bytes]) -> Overlap:
+def _overlap(old: Sequence[bytes], new: Sequence[bytes], there: frozenset[bytes]) -> Overlap:
+    """``there`` is ``new`` as a set: most lines share nothing with a request, and counting costs ten times as much as seeing that."""
     prefix = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), min(len(old), len(new)))
-    return Overlap(prefix, (Counter(old[prefix:]) & Counter(new[prefix:])).total())
+    rest = old[prefix:]
+    return Overlap(prefix, 0 if there.isdisjoint(rest) else (Counter(rest) & Counter(new[prefix:])).total())
 
 
 def _replied(items: Sequence[Any], count: int) -> bool:
     """True when the model's reply stands right after the first ``count`` messages."""
     if count >= len(items):
         return False
-    role, kind = role_of(items[count]), read(items[count], "type")
+    role, kind = role_of(items[count]), plain(read(items[count], "type"))
     return role == "assistant" or (role == "item" and type(kind) is str and not kind.endswith(("_output", "_reference")))
 
 
@@ -281,7 +291,7 @@ def _related(line: Line, overlap: Overlap, items: Sequence[Any], ahead: Ahead) -
         return survivors > 0 or replied or len(items) < count
     if survivors >= 2 or survivors == count - head > 0:
         return replied or len(items) < count
-    return replied and prefix == head and line.ahead == ahead
+    return replied and prefix == head == count - 1 and line.ahead == ahead
 
 
 def _broken(line: Line, new: Sequence[bytes], overlap: Overlap, ahead: Ahead) -> PrefixBreak | None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final, Protocol
 
-from otel_agent.fields import get
 from otel_agent.records.closed import Api, FinishReason, ModelKind, Operation, TruncatedBy, UsageState
+from otel_agent.stored import plain, read
 
 
 class Phase(IntEnum):
@@ -51,10 +51,10 @@ def is_directive(item: Any) -> bool:
 
     The history asks this of each message once, so that no adapter looks through all of them at every turn.
     """
-    kind = get(item, "type")
+    kind = plain(read(item, "type"))
     if type(kind) is str and kind != "message":  # of an item that carries reasoning nothing but the type is read
         return kind in DIRECTIVES
-    role = get(item, "role")
+    role = plain(read(item, "role"))
     return type(role) is str and role in _SYSTEM
 
 

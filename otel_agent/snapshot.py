@@ -14,12 +14,12 @@ A snapshot that cannot decide (an object of unknown make) never compares equal, 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import eq
 from typing import Any, Final
 
 from otel_agent.canonical import MAX_DEPTH
-from otel_agent.stored import extra, instance_dict
+from otel_agent.stored import extra, instance_dict, plain
 from otel_agent.visible import BLOCK_LISTS, BLOCKS, NESTED, kind_of
 
 
@@ -84,6 +84,24 @@ class _Carrier:
     def __eq__(self, other: object) -> bool:
         return other is self.model() and self.saved == instance_dict(other)
 
+
+# Of two operands Python asks the left one first, unless the class of the right one descends from its class. So these compare with a
+# dictionary, list or tuple of any class by the interpreter's own code, never by a method of that class.
+
+
+class _Members(dict[str, Any]):
+    __slots__ = ()
+
+
+class _List(list[Any]):
+    __slots__ = ()
+
+
+class _Tuple(tuple[Any, ...]):
+    __slots__ = ()
+
+
+_LISTS: Final[dict[type, Callable[[Iterable[Any]], Any]]] = {list: _List, tuple: _Tuple}
 
 ANYTHING: Final = _Anything()
 _TRUE: Final = _Flag(True)
@@ -170,7 +188,8 @@ class Snapshot:
     # The copy walks as the projection of `visible` does, so that equal copies mean equal projections.
 
     def _block(self, block: Any) -> Any:
-        if type(block) is str:
+        block = comparable(block)
+        if type(block) is str or block is UNDECIDABLE:
             return block
         kind = kind_of(block)
         names = BLOCKS.get(kind, ())
@@ -179,12 +198,16 @@ class Snapshot:
         return self._model(block, names) if kind in BLOCKS else _weakly(_Hidden, block, kind)
 
     def _members(self, members: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-        return {
-            name: (value if type(value) is str else self._value(name, value))
-            if name in names
-            else (value if value is None or name in _QUIET else ANYTHING)
-            for name, value in members.items()
-        }
+        return _Members(
+            {
+                name: (value if type(value) is str else self._value(name, value))
+                if name in names
+                else (value if type(value) in _LEAVES else free(value, MAX_DEPTH))
+                if name in _QUIET or value is None
+                else ANYTHING
+                for name, value in members.items()
+            }
+        )
 
     def _model(self, model: Any, names: tuple[str, ...]) -> Any:
         """The object itself, after noting its members. Members that live elsewhere than in its dictionary cannot be watched."""
@@ -201,8 +224,9 @@ class Snapshot:
         return model
 
     def _value(self, name: str, value: Any) -> Any:
+        value = comparable(value)
         kind = type(value)
-        if kind in _LEAVES:
+        if kind in _LEAVES or value is UNDECIDABLE:
             return value
         if name in BLOCK_LISTS:
             return self._content(value)
@@ -211,8 +235,17 @@ class Snapshot:
         return free(value, MAX_DEPTH)
 
     def _content(self, value: Any) -> Any:
-        kind = type(value)
-        return kind(map(self._block, value)) if kind in (list, tuple) else self._block(value)
+        make = _LISTS.get(type(value))
+        return self._block(value) if make is None else make(map(self._block, value))
+
+
+_SAME_TEXT: Final[Any] = str.__eq__
+
+
+def comparable(value: Any) -> Any:
+    """``value`` as it is underneath its subclass; :data:`UNDECIDABLE` for a string whose class compares by code of its own."""
+    found = plain(value)
+    return UNDECIDABLE if found is not value and type(found) is str and getattr(type(value), "__eq__", None) is not _SAME_TEXT else found
 
 
 def _carries_more(live: dict[str, Any], names: tuple[str, ...]) -> bool:
@@ -228,6 +261,7 @@ def _weakly(make: Callable[[weakref.ref[Any], Any], Any], block: Any, known: Any
 
 def free(value: Any, depth: int) -> Any:
     """Structural copy of a free-form JSON value."""
+    value = comparable(value)
     kind = type(value)
     if kind in _LEAVES:
         return value
@@ -238,10 +272,9 @@ def free(value: Any, depth: int) -> Any:
     if depth == 0:
         raise RecursionError
     if kind is dict:
-        return {name: free(member, depth - 1) for name, member in value.items()}
-    if kind in (list, tuple):
-        return kind(free(member, depth - 1) for member in value)
-    return UNDECIDABLE
+        return _Members({name: free(member, depth - 1) for name, member in value.items()})
+    make = _LISTS.get(kind)
+    return UNDECIDABLE if make is None else make(free(member, depth - 1) for member in value)
 
 
 def members_of(items: Sequence[Any]) -> Any:

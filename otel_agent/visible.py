@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from otel_agent.canonical import MAX_BYTES, Marker, canonical, encoder
-from otel_agent.stored import read
+from otel_agent.stored import plain, read
 
 _RESULT_ONLY_ID: Final = ("tool_use_id",)
 
@@ -104,12 +104,12 @@ _encode: Final = encoder(sort_keys=False)
 def kind_of(item: Any) -> str:
     """The type by which a message, item, block or part is read."""
     find = item.get if type(item) is dict else partial(read, item)
-    kind = find("type")
+    kind = plain(find("type"))
     if type(kind) is not str:
         if find("role") is None:
             return "thought" if find("thought") is True else "part"
         kind = "message"
-    return HIDDEN_PHASE if kind == "message" and find("phase") == HIDDEN_PHASE else kind
+    return HIDDEN_PHASE if kind == "message" and plain(find("phase")) == HIDDEN_PHASE else kind
 
 
 def encoded(item: Any) -> bytes:
@@ -118,6 +118,7 @@ def encoded(item: Any) -> bytes:
 
 
 def _block(block: Any) -> Any:
+    block = plain(block)
     if type(block) is str:
         return _text(block)
     kind = kind_of(block)
@@ -135,11 +136,12 @@ def _members(source: Any, names: tuple[str, ...]) -> list[Any]:
 
 
 def _value(name: str, value: Any) -> Any:
+    value = plain(value)
     if type(value) is str:
         return _text(value)
     if name in BLOCK_LISTS:
         return _content(value)
-    if name in NESTED and not isinstance(value, (list, tuple)):
+    if name in NESTED and type(value) not in (list, tuple):
         return _members(value, NESTED[name])
     return _free(value)
 

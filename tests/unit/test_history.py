@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import enum
 import gc
 import hmac
 import json
 import weakref
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -334,7 +336,7 @@ class TestBreaks:
         assert shape(history.observe(Conversation(loop(4)))) == (7, None, None, None)
 
     def test_parallel_conversations_do_not_disturb_each_other(self) -> None:
-        """Up to four are told apart."""
+        """Up to sixteen are told apart."""
         history = History(DIGESTER)
         lines = [[user(f"part {name}")] for name in range(module.MAX_LINES)]
         for _ in range(3):
@@ -342,10 +344,33 @@ class TestBreaks:
                 facts = history.observe(Conversation(line))
                 assert facts.prefix_break is None
                 line += [call(len(line)), result(len(line))]
-        assert [5, 5, 5, 5] == [history.observe(Conversation(line)).stable_prefix for line in lines]
-        for other in range(20):
+        assert [5] * module.MAX_LINES == [history.observe(Conversation(line)).stable_prefix for line in lines]
+        for other in range(module.MAX_LINES + 1):
             history.observe(Conversation([user(f"other {other}")]))
         assert len(history._lines) == module.MAX_LINES
+
+    def test_more_conversations_than_are_remembered_break_nothing(self) -> None:
+        """One that was forgotten begins afresh; it shares nothing with the others, so it is no edit of theirs."""
+        history = History(DIGESTER)
+        lines = [[user(f"part {name}")] for name in range(2 * module.MAX_LINES)]
+        for turn in range(3):
+            for line in lines:
+                assert shape(history.observe(Conversation(line, SYSTEM, TOOLS))) == FRESH
+                line += [call(turn), result(turn, line[0]["content"])]
+
+    def test_an_edited_question_belongs_to_the_only_line_that_could_be_meant(self) -> None:
+        """With two that could be, it would be a guess, and the other conversation would be broken by its own next turn."""
+        history, lines = History(DIGESTER), [[user("part 1")], [user("part 2")]]
+        for line in lines:
+            history.observe(Conversation(line, SYSTEM))
+        edited = [user("part 1, at noon"), call(1), result(1)]
+        assert shape(history.observe(Conversation(edited, SYSTEM))) == FRESH
+        assert shape(history.observe(Conversation([*lines[1], call(2), result(2)], SYSTEM))) == (1, None, None, None)
+        assert shape(seen(lines[0], edited)) == (0, 0, "user", "edited")
+
+    def test_a_longer_conversation_that_shares_nothing_is_another(self) -> None:
+        """A reply at the place where the other one ended is chance."""
+        assert shape(seen(loop(1), [user("another"), *loop(2, 5)[1:]])) == FRESH
 
     def test_responses_items(self) -> None:
         """Roles are few there: an item without one is an item."""
@@ -442,6 +467,138 @@ class TestInPlace:
         history.observe(Conversation(items))
         items[1]["content"][0]["thinking"] = "b"
         assert shape(history.observe(Conversation(items))) == (3, None, None, None)
+
+
+class Attributes(dict[str, Any]):
+    """A dictionary with attribute access, which keeps its members as its own ``__dict__``."""
+
+    def __init__(self, members: Any) -> None:
+        super().__init__(members)
+        self.__dict__ = self
+
+
+class Dotted(dict[str, Any]):
+    """One that looks its attributes up."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError("code of the caller's ran")
+
+
+class Guarded(dict[str, Any]):
+    """One whose every method is the caller's own code."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError("code of the caller's ran")
+
+    get = items = keys = values = __iter__ = __getitem__ = __contains__ = __len__ = __eq__ = __getattr__  # type: ignore[assignment]
+    __hash__ = None
+
+
+class Pieces(list[Any]):
+    pass
+
+
+class GuardedPieces(list[Any]):
+    """A list whose every method is the caller's own code."""
+
+    def __iter__(self) -> Any:
+        raise AssertionError("code of the caller's ran")
+
+    __len__ = __getitem__ = __eq__ = __contains__ = __iter__  # type: ignore[assignment]
+    __hash__ = None
+
+
+class Markup(str):
+    pass
+
+
+class Word(str, enum.Enum):  # noqa: UP042 - both ways of writing it exist
+    ASSISTANT = "assistant"
+    USER = "user"
+
+
+def dressed(value: Any, mapping: Callable[[Any], Any], sequence: Callable[[Any], Any], text: Callable[[str], Any]) -> Any:
+    """The same value in other classes, all the way down."""
+    if isinstance(value, dict):
+        return mapping({name: dressed(inner, mapping, sequence, text) for name, inner in value.items()})
+    if isinstance(value, list):
+        return sequence([dressed(inner, mapping, sequence, text) for inner in value])
+    return text(value) if isinstance(value, str) else value
+
+
+def word(text: str) -> str:
+    return Word(text) if text in {"user", "assistant"} else text
+
+
+DRESSES: dict[str, tuple[Any, Any, Any]] = {
+    "ordered": (OrderedDict, list, str),
+    "defaults": (lambda members: defaultdict(str, members), list, str),
+    "attributes": (Attributes, list, str),
+    "dotted": (Dotted, list, str),
+    "sequences": (dict, Pieces, str),
+    "strings": (dict, list, Markup),
+    "enums": (dict, list, word),
+    "guarded": (Guarded, list, str),
+    "guarded sequences": (dict, GuardedPieces, str),
+}
+
+
+class TestSubclasses:
+    """Dictionaries, lists and strings of other classes are JSON like the plain ones; the anthropic SDK hands them on as they are."""
+
+    @pytest.mark.parametrize("dress", DRESSES)
+    def test_they_are_read_as_the_plain_ones(self, dress: str) -> None:
+        """Messages, system prompt and tools."""
+        items = [*loop(2), {"role": "assistant", "content": "done"}, user("next")]
+        system = [{"type": "text", "text": SYSTEM}]
+        marked = [{**TOOLS[0], "cache_control": {"type": "ephemeral"}}, TOOLS[1]]
+        made = [dressed(item, *DRESSES[dress]) for item in items]
+        tools = [dressed(tool, *DRESSES[dress]) for tool in marked]
+        assert seen(made, system=dressed(system, *DRESSES[dress]), tools=tools) == seen(items, system=system)
+        assert shape(seen(items, made)) == shape(seen(made, items)) == (len(items), None, None, None)
+        assert seen([user("one")]).history_digest != seen([dressed(user("other"), *DRESSES[dress])]).history_digest
+
+    @pytest.mark.parametrize("dress", DRESSES)
+    @pytest.mark.parametrize("name", [name for name in edits() if name not in {"block removed", "block added", "blocks swapped"}])
+    def test_an_edit_in_place_is_seen(self, name: str, dress: str) -> None:
+        """As it is in plain ones."""
+        history = History(DIGESTER)
+        plain = [user("question"), call(0, deep=[{"x": 1}], one=1, yes=True), result(0)]
+        changed = copy.deepcopy(plain)
+        edits()[name](changed)
+        items = [dressed(item, *DRESSES[dress]) for item in plain]
+        history.observe(Conversation(items))
+        put(items[1], dressed(changed[1], *DRESSES[dress]))
+        assert shape(history.observe(Conversation([*items, call(1), result(1)]))) == (1, 1, "assistant", "edited")
+
+    @pytest.mark.parametrize("dress", DRESSES)
+    def test_they_are_recognised_without_being_read(self, dress: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The same objects, and equal ones built anew."""
+        history = History(DIGESTER)
+        items = [dressed(item, *DRESSES[dress]) for item in loop(20)]
+        history.observe(Conversation(items))
+        reads = Reads(monkeypatch)
+        for again in (items, [dressed(item, *DRESSES[dress]) for item in loop(20)]):
+            assert shape(history.observe(Conversation(again))) == (41, None, None, None)
+        assert reads.count == 0
+
+    def test_a_list_of_messages_of_another_class(self) -> None:
+        """It is walked by nobody's code."""
+        assert seen(GuardedPieces(loop(2)), tools=GuardedPieces(TOOLS)) == seen(loop(2))
+
+    def test_an_object_is_asked_for_nothing_that_its_class_computes(self) -> None:
+        """What the class has for all is there to be read."""
+
+        class Computed(Sealed):
+            content = Sealed.role
+
+        assert encoded({"role": "user", "content": [Computed()]}) == b'["message","role","user","content",[["thinking"]]]'
+
+
+def put(old: Any, new: Any) -> None:
+    """Make a message that the caller holds into another, in place, by no method that its class overrides."""
+    dict.clear(old)
+    dict.update(old, dict.items(new))
 
 
 class Reads:
