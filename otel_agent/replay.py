@@ -14,15 +14,15 @@ request at all (its turn was summarised away) owes nothing.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final, NamedTuple
 
-from otel_agent import fields
 from otel_agent.protocol import DUE_MEMBERS, Conversation
 from otel_agent.records.closed import Api
-from otel_agent.stored import extra, instance_dict, read
+from otel_agent.stored import extra, instance_dict, listed, plain, read
 from otel_agent.tally import tally
 
 MAX_STEPS: Final = 64
@@ -84,7 +84,7 @@ def seal(block: Any) -> Seal | None:
     A stream accumulator calls it on items that arrive whole, and makes ``Seal(type, id)`` for those that arrive in pieces.
     """
     own = _stored(block)
-    kind = own.get("type") or read(block, "type")
+    kind = plain(own.get("type") or read(block, "type"))
     if type(kind) is not str:
         return None
     if kind in REASONING:
@@ -104,7 +104,8 @@ class Replay:
 
     def remember(self, items: Any) -> None:
         """Take the items of a response: content blocks, output items, a chat message (alone or in a list), or seals from a stream."""
-        step = _seals(items if type(items) in (list, tuple) else (items,))
+        found = plain(items)
+        step = _seals(found if type(found) in (list, tuple) else (found,))
         calls = [each.id for each in step if each.kind == CALL and each.id is not None]
         with self._lock:
             self._owing = self._owing or 0 < len(calls) < len(step)
@@ -118,9 +119,9 @@ class Replay:
         """Hold a request against what is due. The shape of an item says which provider's rule it is under, not ``api``."""
         if not self._owing or conversation.server_held:
             return NOTHING_DUE
-        found = _open_steps(fields.items(conversation.items), self._steps)
-        counts = [_compared(due, offered) for due, offered in found if _owes(due)]
-        return ReplayFacts(*map(sum, zip(*counts, strict=True))) if counts else NOTHING_DUE
+        found = _open_steps(listed(conversation.items), self._steps)
+        due = [each for step, _ in found for each in step]
+        return ReplayFacts(*_compared(due, [each for _, offered in found for each in offered])) if _owes(due) else NOTHING_DUE
 
 
 # From items to seals
@@ -143,19 +144,19 @@ def _message_seals(message: Any) -> list[Seal]:
     own = _stored(message)
     member = next((name for name in DUE_MEMBERS if own.get(name) is not None), None)
     seals = [] if member is None else _beside(member, own[member])
-    content = read(message, "content")
-    if type(content) in (list, tuple):
-        seals += _seals(content)
-    seals += [Seal(CALL, _word(read(call, "id"))) for call in fields.items(read(message, "tool_calls"))]
+    seals += _seals(listed(read(message, "content")))
+    seals += [Seal(CALL, _word(read(call, "id"))) for call in listed(read(message, "tool_calls"))]
     return seals
 
 
 def _beside(member: str, value: Any) -> list[Seal]:
+    value = plain(value)
     return [Seal(member, _word(_stored(each).get("id")), _hashed(each)) for each in (value if type(value) in (list, tuple) else (value,))]
 
 
 def _word(value: Any) -> str | None:
-    return value if type(value) is str else None
+    found = plain(value)
+    return found if type(found) is str else None
 
 
 def _mark(own: dict[str, Any], kind: str) -> int | None:
@@ -171,6 +172,7 @@ _NOTHING: Final[dict[str, Any]] = {}
 
 def _stored(source: Any) -> dict[str, Any]:
     """What a dictionary or an instance stores, by name. Looked up once: finding it costs an instance as much as three of its members."""
+    source = plain(source)
     if type(source) is dict:
         return source
     own = instance_dict(source)
@@ -189,6 +191,7 @@ _PLAIN: Final = frozenset({str, int, float, bool, bytes, type(None)})
 
 def _hashable(value: Any) -> Any:
     """Nested tuples of the strings, numbers and flags inside; absent members and ``None`` are the same."""
+    value = plain(value)
     kind = type(value)
     if kind in _PLAIN:
         return value
@@ -203,20 +206,26 @@ def _hashable(value: Any) -> Any:
 # From a request to the open steps
 
 
-def _open_steps(items: Sequence[Any], steps: dict[str, Step]) -> Iterable[tuple[Step, list[Seal]]]:
-    """The last steps of the open loop, each with the seals of what the request has in its place, found walking back from the end.
+def _open_steps(items: Sequence[Any], steps: dict[str, Step]) -> list[tuple[Step, list[Seal]]]:
+    """The last steps of the open loop, in order, each with the seals of what the request has in its place, found walking back from the end.
 
     A caller may put each result right after its call, so that a step lies in several pieces. The walk ends at a turn that was not
     remembered, so that its cost does not grow with the history.
     """
     open_steps: dict[int, tuple[Step, list[Seal]]] = {}
+    behind: list[Seal] = []
     for turn in _turns_backwards(items):
-        found = _seals(turn)
-        due = next((steps[each.id] for each in found if each.kind == CALL and each.id in steps), None)
+        found = [*_seals(turn), *behind]
+        calls = [each.id for each in found if each.kind == CALL]
+        if not calls:  # reasoning alone, put behind the results: it is the earlier turn's, out of place
+            behind = found
+            continue
+        due = next((steps[call] for call in calls if call in steps), None)
         if due is None or (id(due) not in open_steps and len(open_steps) == LOOK_BACK):
             break
         open_steps.setdefault(id(due), (due, []))[1][:0] = found
-    return open_steps.values()
+        behind = []
+    return [*reversed(open_steps.values())]
 
 
 def _owes(step: Step) -> bool:
@@ -241,32 +250,33 @@ def _turns_backwards(items: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 def _place(item: Any) -> str:
-    role = read(item, "role")
+    role = plain(read(item, "role"))
     if role in ("assistant", "model"):
         return "model"
     if role in ("tool", "function", "system", "developer"):
         return "result"  # a system message amid the loop (a reminder) does not close it
     if role is None:
-        kind = read(item, "type")
+        kind = plain(read(item, "type"))
         return "result" if type(kind) is str and kind.endswith("_output") else "model"
-    return "result" if any(_is_result(block) for block in fields.items(read(item, "content"))) else "user"
+    return "result" if any(_is_result(block) for block in listed(read(item, "content"))) else "user"
 
 
 def _is_result(block: Any) -> bool:
-    return bool(read(block, "type") == "tool_result")
+    return bool(plain(read(block, "type")) == "tool_result")
 
 
 # Comparing
 
 
 def _compared(due: Sequence[Seal], found: Sequence[Seal]) -> tuple[int, int, int]:
-    """How many due items came back as they were, were dropped, were changed or moved."""
+    """How many due items came back as they were, were dropped, were changed or moved: as few moved as explain the order."""
     wanted, offered = _anchored(due), _anchored(found)
     if wanted == offered:
         return len(wanted), 0, 0
-    exact = _paired(wanted, offered, lambda one, other: _same(one[0], other[0]) and one[1] == other[1])
-    changed = _paired(wanted, offered, lambda one, other: one[0].kind == other[0].kind)
-    return exact, len(wanted), changed
+    kinds: dict[str | None, str] = {each.id: each.kind for each, _ in wanted if each.id is not None}
+    there = Counter(each.kind for each, _ in wanted) & Counter(kinds.get(each.id, each.kind) for each, _ in offered)
+    exact = _in_order(wanted, offered)
+    return exact, len(wanted) - there.total(), there.total() - exact
 
 
 Anchored = tuple[Seal, str | None]
@@ -284,16 +294,15 @@ def _anchored(seals: Sequence[Seal]) -> list[Anchored]:
     return out
 
 
-def _paired(wanted: list[Anchored], offered: list[Anchored], equal: Callable[[Anchored, Anchored], bool]) -> int:
-    """Take out of both lists what pairs up in order; how many pairs."""
-    pairs, start = 0, 0
-    for one in list(wanted):
-        at = next((at for at in range(start, len(offered)) if equal(one, offered[at])), None)
-        if at is not None:
-            wanted.remove(one)
-            del offered[at]
-            pairs, start = pairs + 1, at
-    return pairs
+def _in_order(wanted: Sequence[Anchored], offered: Sequence[Anchored]) -> int:
+    """The longest common subsequence."""
+    best = [0] * (len(offered) + 1)
+    for due, anchor in wanted:
+        before = best[:]
+        for at, (found, place) in enumerate(offered, 1):
+            same = anchor == place and _same(due, found)
+            best[at] = max(before[at], best[at - 1], before[at - 1] + same)
+    return best[-1]
 
 
 def _same(due: Seal, found: Seal) -> bool:

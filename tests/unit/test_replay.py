@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import gc
+import json
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -276,6 +278,77 @@ class TestLoop:
         assert checked(observed, anthropic_request(turn)) == (2, 0, 0)
         assert checked(observed, anthropic_request(turn[1:])) == (1, 1, 0)
         assert checked(observed, anthropic_request(changed(anthropic_turn, lambda turn: turn[1].update(data="x")))) == (1, 0, 1)
+
+
+def thought(name: str) -> dict[str, Any]:
+    return {"type": "thinking", "thinking": name, "signature": name}
+
+
+def tool_use(name: str) -> dict[str, Any]:
+    return {"type": "tool_use", "id": name, "name": "f", "input": {}}
+
+
+class TestOrder:
+    """What moved is counted as few times as explain the order, wherever it went."""
+
+    @pytest.mark.parametrize(
+        ("due", "sent", "expected"),
+        [
+            ("abc", "cab", (2, 0, 1)),
+            ("abc", "bca", (2, 0, 1)),
+            ("abcd", "dabc", (3, 0, 1)),
+            ("abc", "cba", (1, 0, 2)),
+            ("abc", "ca", (1, 1, 1)),
+            ("abc", "bxa", (1, 0, 2)),
+        ],
+    )
+    def test_of_several_before_one_call(self, due: str, sent: str, expected: tuple[int, int, int]) -> None:
+        """Letters are thinking blocks; ``x`` is none of them."""
+        turn, back = ([*map(thought, names), anthropic_turn()[3]] for names in (due, sent))
+        assert expected == checked(turn, anthropic_request(back))
+
+    def test_items_of_two_kinds_that_changed_places(self) -> None:
+        """Both are there."""
+        thinking, redacted, text, call = anthropic_turn()
+        sent = [{**redacted, "data": "x"}, {**thinking, "signature": "x"}, text, call]
+        assert checked(anthropic_turn(), anthropic_request(sent)) == (0, 0, 2)
+
+    def test_an_item_put_behind_the_results(self) -> None:
+        """It is there, in no turn of its own."""
+        reasoning, call = responses_turn()[:2]
+        output = {"type": "function_call_output", "call_id": "c1", "output": "row"}
+        for late in (reasoning, {"type": "item_reference", "id": "rs_1"}):
+            request = Conversation([{"role": "user", "content": "q"}, call, output, late])
+            assert checked([reasoning, call], request) == (0, 0, 1)
+
+    def test_an_item_put_into_the_next_turn(self) -> None:
+        """It is missing in its own, and not lost."""
+        replay = Replay()
+        turns = [[thought(name), tool_use(f"tu_{name}")] for name in "ab"]
+        for turn in turns:
+            replay.remember(turn)
+        results = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"tu_{name}"}]} for name in "ab"]
+        sent = [{"role": "assistant", "content": turns[0][1:]}, results[0]]
+        sent += [{"role": "assistant", "content": [turns[0][0], *turns[1]]}, results[1]]
+        assert replay.check(Conversation([{"role": "user", "content": "q"}, *sent])) == ReplayFacts(1, 0, 1)
+
+
+class Ordered(OrderedDict[str, Any]):
+    pass
+
+
+class TestSubclasses:
+    @pytest.mark.parametrize("turn", [anthropic_turn, responses_turn, lambda: [chat_turn(reasoning_content="hm")]])
+    def test_dictionaries_of_other_classes_are_as_good(self, turn: Callable[[], list[Any]]) -> None:
+        """Remembered plain and sent in another class, and the other way round."""
+        request = {anthropic_turn: anthropic_request, responses_turn: responses_request}.get(turn, lambda items: chat_request(items[0]))
+        dressed = json.loads(json.dumps(turn()), object_pairs_hook=Ordered)
+        lost = [*filter(lambda item: item.get("type") not in module.REASONING, turn())]
+        whole = checked(turn(), request(turn()))
+        assert whole == checked(turn(), request(dressed)) == checked(dressed, request(turn()))
+        assert whole[0] is not None
+        if len(lost) < len(dressed):
+            assert checked(dressed, request(lost)) == (0, whole[0], 0)
 
 
 class TestSecrecy:
