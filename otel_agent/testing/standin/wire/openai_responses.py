@@ -208,8 +208,10 @@ def _item_events(item: Json, index: int, size: int) -> Iterator[Json]:
 
 def _unnumbered(reply: Reply, turn: Turn) -> Iterator[Json]:
     whole = body(reply, turn)
-    yield {"type": "response.created", "response": unfinished(whole, "in_progress")}
-    yield {"type": "response.in_progress", "response": unfinished(whole, "in_progress")}
+    waits = ["queued"] if whole["background"] else []
+    yield {"type": "response.created", "response": unfinished(whole, *waits or ["in_progress"])}
+    for status in (*waits, "in_progress"):
+        yield {"type": f"response.{status}", "response": unfinished(whole, status)}
     for index, item in enumerate(whole["output"]):
         yield from _item_events(item, index, reply.delta_chars)
     ending = {"completed": "completed", "incomplete": "incomplete"}.get(whole["status"], "failed")
