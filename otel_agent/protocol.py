@@ -58,6 +58,10 @@ def is_directive(item: Any) -> bool:
     return type(role) is str and role in _SYSTEM
 
 
+OPEN: Final[frozenset[FinishReason]] = frozenset({"pending", "unknown"})
+"""Reasons of a response that is not over, or of which nobody saw the end."""
+
+
 @dataclass(slots=True)
 class RequestFacts:
     """What the request says. ``None`` where it says nothing."""
@@ -158,6 +162,13 @@ class ResponseFacts:
     """Type and id of each reasoning block and tool call of a stream, in order: what the next request owes."""
     error_type: str | None = None
     """A failure reported as data (a Responses ``failed`` status, an ``error`` event that raises nothing)."""
+    background: bool | None = None
+    """True where the provider made it in the background, so that the call that asked for it saw none of this."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the response has come to its end, good or bad, and says so."""
+        return bool(self.finish_reasons) and not OPEN.intersection(self.finish_reasons)
 
 
 @dataclass(slots=True)

@@ -84,6 +84,7 @@ OTEL_AGENT_RESPONSE_ANSWER_SIZE_BAND: Final = "otel_agent.response.answer_size_b
 OTEL_AGENT_RESPONSE_CHUNKS: Final = "otel_agent.response.chunks"
 OTEL_AGENT_RESPONSE_DELIBERATION_BLOCKS: Final = "otel_agent.response.deliberation_blocks"
 OTEL_AGENT_RESPONSE_EMPTY_TRUNCATED: Final = "otel_agent.response.empty_truncated"
+OTEL_AGENT_RESPONSE_FETCHED: Final = "otel_agent.response.fetched"
 OTEL_AGENT_RESPONSE_FINISH_REASON: Final = "otel_agent.response.finish_reason"
 OTEL_AGENT_RESPONSE_FINISH_REASONS_RAW: Final = "otel_agent.response.finish_reasons_raw"
 OTEL_AGENT_RESPONSE_REASONING_LEVEL: Final = "otel_agent.response.reasoning_level"

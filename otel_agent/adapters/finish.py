@@ -97,8 +97,8 @@ RESPONSES: Final[Table] = {
     "max_messages": "length",
     "content_filter": "content_filter",
     "steered": "paused",
-    "queued": "paused",
-    "in_progress": "paused",
+    "queued": "pending",
+    "in_progress": "pending",
     "response.compaction": "compaction",
     "incomplete": "other",
     "failed": "error",
@@ -108,7 +108,7 @@ RESPONSES: Final[Table] = {
 _CONTEXT: Final = frozenset({"model_context_window_exceeded", "model_length", "max_messages"})
 
 WORST_FIRST: Final[tuple[FinishReason, ...]] = (
-    "error", "malformed", "content_filter", "length", "other", "unknown", "paused", "compaction", "tool_call", "stop",
+    "error", "malformed", "content_filter", "length", "other", "unknown", "pending", "paused", "compaction", "tool_call", "stop",
 )  # fmt: skip
 """The worst-of rule: of several choices the one that a person has to look at first speaks for the response."""
 

@@ -1,7 +1,7 @@
 """The Responses interface: OpenAI, Azure, and servers that speak it.
 
 https://platform.openai.com/docs/api-reference/responses. The module itself is the adapter
-(:class:`otel_agent.protocol.Adapter`). A request without a body fetches a stored response.
+(:class:`otel_agent.protocol.Adapter`). A response in the background comes ``queued``, and its end with a later fetch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def read_request(body: dict[str, Any], directives: Sequence[Any] | None = None) 
         offer = offers.both(offer, offers.read(get(item, "tools"), offers.responses_name))
     model = model_name(body.get("model"))
     return RequestFacts(
-        operation="chat" if body else "fetch_response",
+        operation="chat",
         api=api,
         request_model=model,
         model_kind=models.kind(model),
@@ -91,8 +91,16 @@ def read_response(response: Any, request: RequestFacts, answer: Answer | None) -
         blocks=counted(output.kinds()),
         tool_calls=output.calls(),
         usage=usage.inclusive_form(seen),
-        error_type=errors.reported(get(response, "error")) if raw == "failed" else None,
+        error_type=_failure(raw, response),
+        background=member(response, "background") is True or None,
     )
+
+
+def _failure(raw: str | None, response: Any) -> str | None:
+    """A cancelled response has no error of its own, and no usage; it did not succeed."""
+    if raw == "cancelled":
+        return raw
+    return errors.reported(get(response, "error")) if raw == "failed" else None
 
 
 def _count(seen: usage.Tally, response: Any) -> None:

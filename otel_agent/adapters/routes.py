@@ -1,4 +1,4 @@
-"""From the method and URL of a request to the interface it speaks; ``None`` for everything that is no model turn.
+"""From the method and URL of a request to the interface it speaks, or to the response it fetches; ``None`` for everything else.
 
 The last segments decide, so a prefix (``/openai/v1``, ``/deployments/x``, a whole address) and a query do not matter.
 """
@@ -22,12 +22,18 @@ _POST: Final[tuple[tuple[tuple[str, ...], Api], ...]] = (
 
 @lru_cache(maxsize=512)
 def api_of(method: str, url: str) -> Api | None:
-    """Which interface a request speaks. Fetching a stored response (``GET /responses/{id}``) speaks Responses."""
-    segments = _segments(url)
+    """Which interface a request for a model turn speaks."""
+    return _posted(_segments(url)) if method.upper() == "POST" else None
+
+
+def fetched(method: str, url: str) -> str | None:
+    """Name of the Responses response that a request reads again (``GET /responses/{id}``), or cancels and is shown."""
+    segments = ("", "", *_segments(url))
     verb = method.upper()
     if verb == "GET":
-        return "responses" if len(segments) > 1 and segments[-2] == "responses" else None
-    return _posted(segments) if verb == "POST" else None
+        return segments[-1] if segments[-2] == "responses" else None
+    cancels = verb == "POST" and segments[-1] == "cancel" and segments[-3] == "responses"
+    return segments[-2] if cancels else None
 
 
 def _segments(url: str) -> tuple[str, ...]:

@@ -53,10 +53,11 @@ class Emitter:
         self._logger = logger
         self._meters = Meters(meter, label_limit, older_metrics)
 
-    def begin(self, record: type[Record], subject: str | None, values: Facts, parent: Context) -> Started:
+    def begin(self, record: type[Record], subject: str | None, values: Facts, parent: Context, since: int | None = None) -> Started:
         """Start the span of a record to come, with every fact a sampler may need.
 
-        ``subject`` ends the span's name (model, tool, agent); ``values`` are the facts known now.
+        ``subject`` ends the span's name (model, tool, agent); ``values`` are the facts known now. ``since``: nanoseconds
+        of the clock at which it began, where that is over.
         """
         attributes = {**defaults(record, "begin"), **form(record, "begin").of(values)}
         operation = str(attributes.get(semconv.GEN_AI_OPERATION_NAME) or record.span_operation)
@@ -64,7 +65,7 @@ class Emitter:
         kind = SpanKind.CLIENT if record is ModelTurn else SpanKind.INTERNAL
         # A sampler or span processor of the host's that raises must not cost the record, here or at the end. What one adds to the
         # attributes it is shown is the span's, not the record's, hence the copy.
-        span = guard.run("emit.span", self._tracer.start_span, name, parent, kind, attributes.copy())
+        span = guard.run("emit.span", self._tracer.start_span, name, parent, kind, attributes.copy(), None, since)
         if span is None:
             return Started(record, INVALID_SPAN, parent, attributes)
         return Started(record, span, set_span_in_context(span, beside_host(span, parent)), attributes)

@@ -84,7 +84,8 @@ ROWS: Final[dict[type[Record], tuple[Row, ...]]] = {
         _sum(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_REASONING_OUTPUT_TOKENS, "reasoning_tokens"),
         _nonzero(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_INPUT_TOKENS, "audio_input_tokens", AUDIO),
         _nonzero(semconv.METRIC_GEN_AI_CLIENT_INFERENCE_USAGE_OUTPUT_TOKENS, "audio_output_tokens", AUDIO),
-        Row(semconv.METRIC_OTEL_AGENT_TURNS, "finish_reason", _one),
+        # A response that goes on in the background is counted when it has ended, where that is seen.
+        Row(semconv.METRIC_OTEL_AGENT_TURNS, "finish_reason", _where(lambda reason: reason != "pending")),
         Row(semconv.METRIC_OTEL_AGENT_RETRIED_ATTEMPTS, "attempts", _beyond_one),
         Row(semconv.METRIC_OTEL_AGENT_PREFIX_BREAKS, "prefix_break", _one),
         _nonzero(semconv.METRIC_OTEL_AGENT_UNDECLARED_TOOL_CALLS, "undeclared_tool_calls"),
@@ -125,6 +126,18 @@ OLDER_ROWS: Final = (
 )
 """The same of a model turn under the older names."""
 
+OF_THE_CALL: Final = frozenset(
+    {
+        semconv.METRIC_GEN_AI_CLIENT_INFERENCE_DURATION, semconv.METRIC_GEN_AI_CLIENT_INFERENCE_TIME_TO_FIRST_CHUNK,
+        semconv.METRIC_OTEL_AGENT_RESPONSE_TIME_TO_FIRST_VISIBLE_CHUNK, semconv.METRIC_GEN_AI_CLIENT_OPERATION_DURATION,
+    }
+)  # fmt: skip
+"""What the call that asks for a response says of it. A fetch that brings the end is no second call."""
+
+
+def _turn_rows(older: bool) -> tuple[Row, ...]:
+    return ROWS[ModelTurn] + (OLDER_ROWS if older else ())
+
 
 class Series(NamedTuple):
     """A row made ready: attributes by name, and where its points go."""
@@ -154,8 +167,11 @@ class Meters:
                 Series(*self._read(row, facts(record), metrics[row.metric]), histograms.get(row.metric), sums.get(row.metric))
                 for row in rows
             )
-            for record, rows in (ROWS | ({ModelTurn: ROWS[ModelTurn] + OLDER_ROWS} if older else {})).items()
+            for record, rows in (ROWS | {ModelTurn: _turn_rows(older)}).items()
         }
+        self._fetched = tuple(
+            series for row, series in zip(_turn_rows(older), self._series[ModelTurn], strict=True) if row.metric not in OF_THE_CALL
+        )
         meter.create_observable_counter(
             semconv.METRIC_OTEL_AGENT_SELF_EVENTS,
             [_collecting],
@@ -179,7 +195,8 @@ class Meters:
         last: LabelSet | None = None
         values: LabelValues = {}
         key: tuple[object, ...] = ()
-        for name, amount, part, labels, histogram, sums in self._series[record]:
+        series = self._fetched if semconv.OTEL_AGENT_RESPONSE_FETCHED in attributes else self._series[record]
+        for name, amount, part, labels, histogram, sums in series:
             value = find(name)
             if value is None or (amount is not None and (value := amount(value)) is None):
                 continue

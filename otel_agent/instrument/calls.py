@@ -14,6 +14,7 @@ from otel_agent.emit import Started
 from otel_agent.fields import OTHER, error_type, get, identifier
 from otel_agent.history import HistoryFacts
 from otel_agent.instrument import runtime, turns
+from otel_agent.instrument.responses import Asked
 from otel_agent.instrument.state import Run, current_run
 from otel_agent.instrument.timing import StreamTimes
 from otel_agent.protocol import Adapter, Conversation, ErrorFacts, ResponseFacts
@@ -58,29 +59,33 @@ class Call:
     """A call under way. Holds facts and references into the caller's request, never a response."""
 
     __slots__ = (
-        "__weakref__", "_begun", "_context", "_later", "_open", "_request_id", "_run", "_runtime", "_started", "adapter", "answer",
-        "attempts", "conversation", "facts", "times",
+        "__weakref__", "_begun", "_context", "_later", "_open", "_request_id", "_run", "_runtime", "_started", "_turn", "adapter",
+        "answer", "attempts", "conversation", "facts", "times",
     )  # fmt: skip
 
     def __init__(self, adapter: Adapter, body: dict[str, Any], client: Any) -> None:
         """Begin the span. Raises :class:`otel_agent.budget.BudgetExceeded` when the run around it enforces its budget."""
+        self._prepare(adapter)
+        self._turn = None if self._run is None else self._run.begin_turn()
+        self.conversation: Conversation | None = guard.run("call.conversation", adapter.conversation, body)
+        seen = self._history()
+        self.facts = adapter.read_request(body, None if seen is None else seen.directives)
+        self.answer: AnswerDigest | None = self._new_answer()
+        values = self._request_values(client, self._turn)
+        self._later = self._later_values(seen)
+        self._begun = self._runtime.clock()
+        self._started: Started = self._runtime.emitter.begin(ModelTurn, self.facts.request_model, values, self._context)
+
+    def _prepare(self, adapter: Adapter) -> None:
         self._runtime = runtime.current()
         self._context = otel_context.get_current()
         self._run = current_run(self._context)
         self.adapter = adapter
         self.attempts = 0
-        turn = None if self._run is None else self._run.begin_turn()
-        self.conversation: Conversation | None = guard.run("call.conversation", adapter.conversation, body)
-        seen = self._history()
-        self.facts = adapter.read_request(body, None if seen is None else seen.directives)
-        self.answer: AnswerDigest | None = self._new_answer()
         self.times: StreamTimes | None = None
         self._request_id: str | None = None
-        values = self._request_values(client, turn)
-        self._later = self._later_values(seen)
         self._open = [True]
         self._begun = self._runtime.clock()
-        self._started: Started = self._runtime.emitter.begin(ModelTurn, self.facts.request_model, values, self._context)
 
     def _new_answer(self) -> AnswerDigest | None:
         digester = self._runtime.digester
@@ -105,6 +110,7 @@ class Call:
             values["server_port"] = where.port
         if self._run is not None:
             values.update(self._run.identity)
+        if turn is not None:
             values["turn"] = turn
         return values
 
@@ -144,15 +150,19 @@ class Call:
     def notice(self, event: Any) -> None:
         """Look at a stream event that produced nothing: the last one of a Responses stream carries the items to send back."""
         kind = get(event, "type")
-        if self._run is not None and isinstance(kind, str) and kind in TERMINAL_EVENTS:
-            guard.run("call.remember", self._run.remember, self.adapter.api, get(event, "response"))
+        if isinstance(kind, str) and kind in TERMINAL_EVENTS:
+            self._remember(get(event, "response"))
 
     def succeed(self, response: Any) -> None:
         """End with a whole response: an SDK object or parsed JSON."""
         facts = guard.run("call.read", self.adapter.read_response, response, self.facts, self.answer)
+        self._remember(response)
+        self.finish(facts or ResponseFacts())
+
+    def _remember(self, response: Any) -> None:
+        """Keep what the response obliges the run to send back."""
         if self._run is not None:
             guard.run("call.remember", self._run.remember, self.adapter.api, response)
-        self.finish(facts or ResponseFacts())
 
     def fail(self, error: BaseException) -> None:
         """End with an exception of the SDK or of whoever interrupted it."""
@@ -175,10 +185,21 @@ class Call:
     def _finish(self, facts: ResponseFacts, end: StreamEnd | None, failure: ErrorFacts | None) -> None:
         values = {**self._later, **self._response_values(facts, end, failure)}
         self._runtime.emitter.finish(self._started, values)
+        if self.adapter.api == "responses" and facts.response_id is not None:
+            self._keep(facts.response_id, facts)
         if self._run is not None:
             if end is not None and facts.announced:
                 guard.run("call.remember", self._run.remember_stream, facts.announced)
             self._run.end_turn(self.facts.request_model, values, facts.tool_calls)
+
+    def _keep(self, response_id: str, facts: ResponseFacts) -> None:
+        """Keep in mind whether the end of a response has been recorded: it may be fetched later."""
+        responses = self._runtime.responses
+        if facts.ended:
+            responses.tell(response_id)
+        else:
+            run_id = None if self._run is None else self._run.run_id
+            responses.begin(response_id, Asked(self.facts, run_id, self._turn, facts.usage.state == "missing"))
 
     def _response_values(self, facts: ResponseFacts, end: StreamEnd | None, failure: ErrorFacts | None) -> dict[str, Any]:
         values = turns.response_values(facts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
@@ -18,6 +18,7 @@ from otel_agent import semconv
 from otel_agent.digest import Digester
 from otel_agent.emit import Emitter
 from otel_agent.guard import log
+from otel_agent.instrument.responses import Responses
 from otel_agent.settings import Settings
 
 
@@ -41,6 +42,7 @@ class Runtime:
     digester: Digester | None
     settings: Settings
     clock: Callable[[], float] = time.perf_counter
+    responses: Responses = field(default_factory=Responses)
 
 
 def package_version() -> str:

@@ -22,7 +22,7 @@ from opentelemetry import trace
 from otel_agent import guard
 from otel_agent.budget import BudgetExceeded
 from otel_agent.emit.emitter import host_span
-from otel_agent.instrument import calls, raw, streams
+from otel_agent.instrument import calls, fetches, raw, streams
 from otel_agent.instrument.calls import Call
 from otel_agent.instrument.patches import Patch, Patches, Wrapper
 
@@ -85,7 +85,7 @@ def begin(sdk: Sdk, client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     body, extra = getattr(options, "json_data", None), getattr(options, "extra_json", None)
     if type(extra) is dict and extra:
         body = {**body, **extra} if type(body) is dict else extra
-    return calls.begin(client, options.method, options.url, body)
+    return calls.begin(client, options.method, options.url, body) or fetches.begin(client, options.method, options.url)
 
 
 def _start(sdk: Sdk, client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:

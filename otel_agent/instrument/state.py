@@ -115,6 +115,12 @@ class Run:
             self._note_overdraft(totals.turns)
         self._tell()
 
+    def end_fetch(self, model: str | None, turn: Mapping[str, Any], calls: list[ToolCall], *, known_missing: bool) -> None:
+        """Take the end of a background turn into the sums. It began no turn; ``known_missing``: one of this run had no usage till now."""
+        with self._lock:
+            self.totals.usage_missing_turns -= known_missing
+        self.end_turn(model, turn, calls)
+
     def remember(self, api: str, response: Any) -> None:
         """Keep what a response obliges the caller to send back: seals of its reasoning items, never their text."""
         source = RESPONSE_ITEMS.get(api)
@@ -209,9 +215,12 @@ class Run:
         """Why the run ended, when neither the caller nor an exception says so.
 
         Without an answer (the last turn still asked for tools, or was cut off before anything visible came) the budget that ran
-        out is the reason; where none was set, the loop's own cap stopped it, which is a turn limit too.
+        out is the reason; where none was set, the loop's own cap stopped it, which is a turn limit too. A response that goes on in
+        the background is waited for.
         """
         turn = self.last_turn
+        if turn is not None and turn["finish_reason"] == "pending":
+            return "waiting"
         if turn is None or (turn["finish_reason"] != "tool_call" and not turn["empty_truncated"]):
             return "answered"
         self._note_overdraft(self.totals.turns)

@@ -14,7 +14,9 @@ Provider = Literal[
 ]  # fmt: skip
 ProviderSource = Literal["given", "derived", "inferred", "unknown"]
 ModelKind = Literal["snapshot", "alias", "unknown"]
-FinishReason = Literal["stop", "length", "tool_call", "content_filter", "paused", "compaction", "malformed", "error", "other", "unknown"]
+FinishReason = Literal[
+    "stop", "length", "tool_call", "content_filter", "paused", "pending", "compaction", "malformed", "error", "other", "unknown"
+]
 TruncatedBy = Literal["token_limit", "context_window"]
 UsageState = Literal["complete", "partial", "missing"]
 StreamEnd = Literal["read", "closed", "abandoned", "failed", "cancelled"]

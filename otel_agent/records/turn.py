@@ -110,6 +110,14 @@ class ModelTurn(InRun):
     # The response
     response_model: Annotated[ModelName | None, Fact("gen_ai.response.model", "Model that answered, as returned.")] = None
     response_id: Annotated[Identifier | None, Fact("gen_ai.response.id", "Id of the response.")] = None
+    fetched: Annotated[
+        Flag | None,
+        Fact(
+            "otel_agent.response.fetched",
+            "True where a response made before was fetched and its end was new: the end of a background turn; absent else.",
+            start=True,
+        ),
+    ] = None
     request_id: Annotated[Identifier | None, Fact("otel_agent.response.request_id", "Provider's request id, for support.")] = None
     finish_reasons: Annotated[Words | None, Fact("gen_ai.response.finish_reasons", "Normal finish reason of each choice, in order.")] = None
     finish_reasons_raw: Annotated[

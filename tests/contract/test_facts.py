@@ -215,17 +215,3 @@ async def test_a_parse_that_raises_for_length(driver: Driver, standin: Standin, 
     assert (turn["otel_agent.response.truncated"], turn["otel_agent.response.finish_reason"]) == (True, "length")
     assert turn["gen_ai.usage.output_tokens"] == 5
     assert turn["error.type"] == "LengthFinishReasonError"
-
-
-async def test_a_background_response_is_polled(driver: Driver, standin: Standin, telemetry: Capture) -> None:
-    """Case 086: asking for a stored response again is no second model turn with the same tokens."""
-    standin.script("*", [SAID])
-    client = driver.client("openai", standin)
-    queued = await driver.done(client.responses.create(**RESPONSES, extra_body={"background": True}))
-    for _ in range(4):
-        last = await driver.done(client.responses.retrieve(queued.id))
-    assert last.status == "completed"
-    complete = [turn for turn in telemetry.turns if turn["otel_agent.usage.state"] == "complete"]
-    assert len(complete) <= 1
-    assert telemetry.total("gen_ai.client.inference.usage.output_tokens") in {0, 90}
-    assert len([turn for turn in telemetry.turns if turn["gen_ai.operation.name"] == "chat"]) == 1

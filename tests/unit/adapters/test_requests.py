@@ -243,12 +243,6 @@ def test_settings() -> None:
     assert (6, "msg_1") == (message.max_tokens, message.previous_response_id)
 
 
-def test_fetching_a_response_has_no_body() -> None:
-    """A stored response is fetched without a body, which is no chat."""
-    assert ADAPTERS["responses"].read_request({}).operation == "fetch_response"
-    assert facts("responses").operation == "chat"
-
-
 def test_conversations_are_references() -> None:
     """The caller's own lists, never copies; what the provider holds is said to be there."""
     messages, given, tools = [{"role": "user"}], [{"type": "message"}], [{"name": "a"}]

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from otel_agent.adapters import ADAPTERS, finish, hosts, lookup, models, usage
+from otel_agent.adapters.routes import fetched
 from otel_agent.records.closed import FinishReason
 
 HTTP: Any = __import__("httpx2" if find_spec("httpx2") else "httpx")  # the HTTP library of the installed SDKs
@@ -201,8 +202,7 @@ ROUTES: list[tuple[str, str, str | None]] = [
     ("post", "/completions", "completions"),
     ("post", "/responses", "responses"),
     ("post", "/responses/compact", "responses"),
-    ("get", "/responses/resp_1", "responses"),
-    ("get", "/responses/resp_1?stream=true&starting_after=3", "responses"),
+    ("get", "/responses/resp_1", None),
     ("post", "/embeddings", "embeddings"),
     ("get", "/responses/resp_1/input_items", None),
     ("post", "/responses/resp_1/cancel", None),
@@ -227,6 +227,28 @@ def test_routes(method: str, url: str, api: str | None) -> None:
     found = lookup(method, url)
 
     assert api == (None if found is None else found.api)
+
+
+@pytest.mark.parametrize(
+    ("method", "url", "name"),
+    [
+        ("get", "/responses/resp_1", "resp_1"),
+        ("GET", "https://x.openai.azure.com/openai/v1/responses/resp_1?stream=true&starting_after=3", "resp_1"),
+        ("post", "/responses/resp_1/cancel", "resp_1"),
+        ("get", "/responses/resp_1/cancel", None),
+        ("get", "/responses/resp_1/input_items", None),
+        ("get", "/responses", None),
+        ("post", "/responses", None),
+        ("post", "/responses/resp_1", None),
+        ("post", "/responses/cancel", None),
+        ("post", "/cancel", None),
+        ("delete", "/responses/resp_1", None),
+        ("get", "/", None),
+    ],
+)
+def test_fetches(method: str, url: str, name: str | None) -> None:
+    """Reading a response again, or cancelling it, names it; nothing else does."""
+    assert fetched(method, url) == name
 
 
 def test_the_table_is_the_whole_list() -> None:
