@@ -23,10 +23,12 @@ def _final(event: Any) -> Any:
 class OpenAIResponses:
     """``client``: an ``openai.OpenAI`` or ``AsyncOpenAI``. ``options``: of ``responses.create``, such as model.
 
-    ``stream``: ask for streams; ``on_event`` is shown each event.
+    ``stream``: ask for streams; ``on_event`` is shown each event. A response in the background has to be streamed: nothing here polls.
     """
 
     def __init__(self, client: Any, *, stream: bool = False, on_event: Callable[[Any], object] | None = None, **options: Any) -> None:
+        if options.get("background") and not stream:
+            raise TypeError("the loop does not poll: ask for background responses with stream=True")
         self._create = client.responses.create
         self._streaming = Streaming(lambda: Last(_final), on_event) if stream else None
         self._options = {"store": False, "include": ["reasoning.encrypted_content"], **options}

@@ -54,6 +54,7 @@ class Way:
     def run(self, standin: Standin, tools: Toolbox, history: list[Any] | None = None, **options: Any) -> Outcome:
         """One run of the loop."""
         asked = {"stream": True, "on_event": options.pop("on_event", None)} if self.stream else {}
+        asked.update(options.pop("model_options", {}))
         if not self.waits:
             with client_of(self.api, standin, False) as client:
                 return Loop(adapter(self.api, client, **asked), tools, **options).run("Do it.", history)

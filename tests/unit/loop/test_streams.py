@@ -111,3 +111,15 @@ async def test_a_run_cancelled_amid_a_stream_has_no_half_turn(api: str) -> None:
         assert (await loop.run("Go on.", history)).answer == "Done."
         assert [run["otel_agent.run.end_reason"] for run in telemetry.runs] == ["cancelled", "answered"]
         assert [turn["otel_agent.stream.end"] for turn in telemetry.turns] == ["cancelled", "read"]
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_response_in_the_background_is_streamed(waits: bool) -> None:
+    """A queued reply would look like an answer without words."""
+    options = {"extra_body": {"background": True}, "store": True}  # the oldest SDK has no argument for it
+    with scripted(STEPS) as (standin, telemetry):
+        outcome = Way("responses", waits, stream=True).run(standin, TOOLS, model_options=options)
+        assert (outcome.reason, outcome.answer, outcome.turns) == ("answered", "Done.", 3)
+        assert {turn["otel_agent.usage.state"] for turn in telemetry.turns} == {"complete"}
+        with pytest.raises(TypeError, match="stream=True"):
+            adapter("responses", client_of("responses", standin, waits), background=True)
