@@ -20,7 +20,8 @@ lone surrogate in a string       marker ``surrogate``
 more than 64 levels              marker ``depth``
 a container inside itself        marker ``cycle``
 more than 1 MiB canonical        marker ``size``; so is what has more than that many characters when each value counts
-                                 sixteen more, which bounds how many values are walked through
+                                 sixteen more, which bounds how many values are walked through; arrays and objects in
+                                 a set count once more for being sorted
 anything else                    marker ``type``
 ===============================  ==================================================================================
 
@@ -32,45 +33,14 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64encode
-from collections.abc import Callable, Iterable
-from dataclasses import fields as dataclass_fields
-from datetime import date, datetime, time, timezone
-from decimal import Decimal
-from enum import Enum
+from collections.abc import Callable
 from typing import Any, Final
-from uuid import UUID
-from zoneinfo import ZoneInfo
 
 import rfc8785
-from pydantic import BaseModel, RootModel
 
-from otel_agent.stored import MISSING, extra, stored
+from otel_agent.plain_values import HUGE, MAX_BYTES, MAX_DEPTH, MAX_INT, MAX_MEMBERS, PREFIX, VALUE, Marker, Reading, Uncanonical
 
-MAX_DEPTH: Final = 64
-MAX_BYTES: Final = 1 << 20
-MAX_INT: Final = 2**53 - 1
-VALUE: Final = 16
-"""What a value counts beside its characters: so no more than 65,536 values are walked through while the caller waits."""
-
-PREFIX: Final = "uncanonical:"
-
-
-class Marker(str):
-    """Stands where a digest would, and says why there is none. A type of its own, so that a value spelled alike is not mistaken for it."""
-
-    __slots__ = ()
-
-
-class Uncanonical(Exception):
-    """Raised by :func:`plain`; ``reason`` is the last part of a marker."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.marker: Final = Marker(PREFIX + reason)
-
-
-_HUGE: Final = Marker(PREFIX + "size")
+__all__ = ["HUGE", "MAX_BYTES", "MAX_DEPTH", "PREFIX", "Marker", "Uncanonical", "canonical", "encoder", "is_marker", "members", "weighed"]
 
 
 def is_marker(digest: str) -> bool:
@@ -80,10 +50,18 @@ def is_marker(digest: str) -> bool:
 
 def canonical(value: Any) -> bytes | Marker:
     """Canonical bytes of ``value``, or the marker that says why it has none."""
+    return weighed(value)[0]
+
+
+def weighed(value: Any) -> tuple[bytes | Marker, int]:
+    """:func:`canonical` of ``value``, and what of it was walked through: characters and :data:`VALUE` for each value."""
     if type(value) is Marker:
-        return value
-    data = _fast(value)
-    return _slow(value) if data is None else data
+        return value, VALUE
+    weight = _weight(value, MAX_DEPTH)
+    if weight > MAX_BYTES:
+        return HUGE, weight
+    data = _fast(value) if weight >= 0 else None
+    return _slow(value) if data is None else (data, weight)
 
 
 def members(value: Any) -> tuple[bytes, dict[str, bytes]] | None:
@@ -123,14 +101,11 @@ _beyond: Final = re.compile("[\ud800-\U0010ffff]")
 
 
 def _fast(value: Any) -> bytes | Marker | None:
-    weight = _weight(value, MAX_DEPTH)
-    if not 0 <= weight <= MAX_BYTES:
-        return None if weight < 0 else _HUGE
     text = _encode(value)
     if not text.isascii() and _beyond.search(text) is not None:
         return None
     data = text.encode()
-    return data if len(data) <= MAX_BYTES else _HUGE
+    return data if len(data) <= MAX_BYTES else HUGE
 
 
 def _weight(value: Any, depth: int) -> int:
@@ -150,6 +125,8 @@ def _weight(value: Any, depth: int) -> int:
 
 
 def _dict_weight(value: dict[Any, Any], depth: int) -> int:
+    if len(value) > MAX_MEMBERS:
+        return MAX_BYTES + 1
     weight = VALUE
     for key, member in value.items():
         part = VALUE + len(member) if type(member) is str else _weight(member, depth)
@@ -162,6 +139,8 @@ def _dict_weight(value: dict[Any, Any], depth: int) -> int:
 
 
 def _list_weight(value: list[Any], depth: int) -> int:
+    if len(value) > MAX_MEMBERS:
+        return MAX_BYTES + 1
     weight = VALUE
     for member in value:
         part = VALUE + len(member) if type(member) is str else _weight(member, depth)
@@ -176,175 +155,10 @@ def _list_weight(value: list[Any], depth: int) -> int:
 # The slow path: a plain copy by the rule above, then the library.
 
 
-def plain(value: Any) -> Any:
-    """``value`` in dictionaries, lists and plain values by the rule above. Raises :class:`Uncanonical`."""
-    return _Reading().plain(value)
-
-
-def _slow(value: Any) -> bytes | Marker:
+def _slow(value: Any) -> tuple[bytes | Marker, int]:
+    reading = Reading()
     try:
-        data: bytes = rfc8785.dumps(plain(value))
+        data: bytes = rfc8785.dumps(reading.plain(value))
     except Uncanonical as refusal:
-        return refusal.marker
-    return data if len(data) <= MAX_BYTES else _HUGE
-
-
-_surrogate: Final = re.compile("[\ud800-\udfff]")
-
-
-class _Reading:
-    """One walk through a value: which containers are open, and how much may still come."""
-
-    __slots__ = ("left", "open")
-
-    def __init__(self) -> None:
-        self.open: set[int] = set()
-        self.left = MAX_BYTES
-
-    def plain(self, value: Any) -> Any:
-        self.spend(VALUE)
-        kind = type(value)
-        rule = _RULES.get(kind) or _inherited(kind)
-        if rule is None:
-            raise Uncanonical("type")
-        return rule(self, value)
-
-    def spend(self, size: int) -> None:
-        self.left -= size
-        if self.left < 0:
-            raise Uncanonical("size")
-
-    def within(self, container: Any, build: Callable[[], Any]) -> Any:
-        """``build()`` with ``container`` open."""
-        if id(container) in self.open:
-            raise Uncanonical("cycle")
-        if len(self.open) >= MAX_DEPTH:
-            raise Uncanonical("depth")
-        self.open.add(id(container))
-        try:
-            return build()
-        finally:
-            self.open.discard(id(container))
-
-    def text(self, value: str) -> str:
-        self.spend(len(value))
-        if not value.isascii() and _surrogate.search(value) is not None:
-            raise Uncanonical("surrogate")
-        return value
-
-    def array(self, container: Any, members: Iterable[Any]) -> Any:
-        return self.within(container, lambda: [self.plain(member) for member in members])
-
-    def object(self, container: Any, members: Iterable[tuple[Any, Any]]) -> Any:
-        return self.within(container, lambda: {self.key(name): self.plain(member) for name, member in members})
-
-    def key(self, name: Any) -> str:
-        if not issubclass(type(name), str):
-            raise Uncanonical("key")
-        return self.text(str.__str__(name))
-
-
-Rule = Callable[[_Reading, Any], Any]
-
-
-def _itself(_reading: _Reading, value: Any) -> Any:
-    return value
-
-
-def _integer(_reading: _Reading, value: int) -> int:
-    exact = int.__int__(value)
-    if not -MAX_INT <= exact <= MAX_INT:
-        raise Uncanonical("integer")
-    return exact
-
-
-def _float(_reading: _Reading, value: float) -> float:
-    exact = float.__float__(value)
-    if exact - exact != 0.0:
-        raise Uncanonical("nonfinite")
-    return exact
-
-
-def _set(reading: _Reading, value: Any) -> Any:
-    members = reading.array(value, frozenset.__iter__(value) if issubclass(type(value), frozenset) else set.__iter__(value))
-    return sorted(members, key=rfc8785.dumps)
-
-
-def _moment(reading: _Reading, value: datetime | time) -> str:
-    if type(value.tzinfo) not in (type(None), timezone, ZoneInfo):
-        raise Uncanonical("type")
-    return reading.text(value.isoformat())
-
-
-def _decimal(reading: _Reading, value: Decimal) -> str:
-    if not value.is_finite():
-        raise Uncanonical("nonfinite")
-    return reading.text(str(value))
-
-
-def _bytes(reading: _Reading, value: bytes | bytearray) -> str:
-    reading.spend(len(value))
-    return b64encode(value).decode()
-
-
-def _enum(reading: _Reading, value: Enum) -> Any:
-    return reading.plain(_member(value, "_value_"))
-
-
-def _dataclass(reading: _Reading, value: Any) -> Any:
-    return reading.object(value, ((each.name, _member(value, each.name)) for each in dataclass_fields(type(value))))
-
-
-def _model(reading: _Reading, value: BaseModel) -> Any:
-    names = type(value).model_fields
-    members = [(name, _member(value, name)) for name in names]
-    return reading.object(value, [*members, *extra(value).items()])
-
-
-def _root_model(reading: _Reading, value: Any) -> Any:
-    return reading.within(value, lambda: reading.plain(_member(value, "root")))
-
-
-def _member(value: Any, name: str) -> Any:
-    found = stored(value, name)
-    if found is MISSING:
-        raise Uncanonical("type")
-    return found
-
-
-_RULES: Final[dict[type, Rule]] = {
-    type(None): _itself,
-    bool: _itself,
-    int: _integer,
-    float: _float,
-    str: lambda reading, value: reading.text(str.__str__(value)),
-    list: lambda reading, value: reading.array(value, list.__iter__(value)),
-    tuple: lambda reading, value: reading.array(value, tuple.__iter__(value)),
-    dict: lambda reading, value: reading.object(value, dict.items(value)),
-    set: _set,
-    frozenset: _set,
-    bytes: _bytes,
-    bytearray: _bytes,
-    datetime: _moment,
-    time: _moment,
-    date: lambda reading, value: reading.text(value.isoformat()),
-    Decimal: _decimal,
-    UUID: lambda reading, value: reading.text(str(value)),
-}
-
-# In order: an enum may be a string or a number as well, and a model's class may be a dataclass.
-_INHERITED: Final[tuple[tuple[type, Rule], ...]] = (
-    (Enum, _enum),
-    (RootModel, _root_model),
-    (BaseModel, _model),
-    *((kind, _RULES[kind]) for kind in (int, float, str, list, tuple, dict, set, frozenset)),
-)
-
-
-def _inherited(kind: type) -> Rule | None:
-    """The rule of a class by its ancestors: their list is read, no ``__instancecheck__`` or ``__class__`` of a proxy is asked."""
-    ancestors = kind.__mro__
-    for ancestor, rule in _INHERITED:
-        if ancestor in ancestors:
-            return rule
-    return _dataclass if any("__dataclass_fields__" in owner.__dict__ for owner in ancestors) else None
+        return refusal.marker, MAX_BYTES - reading.left
+    return data if len(data) <= MAX_BYTES else HUGE, MAX_BYTES - reading.left

@@ -12,14 +12,17 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from otel_agent import fields, guard
-from otel_agent.canonical import PREFIX, Marker, canonical, members
+from otel_agent.canonical import HUGE, MAX_BYTES, PREFIX, Marker, canonical, members, weighed
 
 MIN_KEY: Final = 16
+MAX_TOGETHER: Final = MAX_BYTES
+"""What is walked through of one call's arguments, each digested on its own, while the caller waits."""
+_FAILED: Final = (Marker(PREFIX + "type"), MAX_BYTES)
 _NO_NAME: Final = (None, fields.OTHER)
 _BLOCK: Final = 64
 _INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
@@ -104,8 +107,16 @@ class Digester:
             return ArgumentDigests()
         given = [name for name in dict.keys(arguments) if type(name) is str and name in declared_names]
         kept = sorted(name for name in given if fields.tool_name(name) not in _NO_NAME)[: fields.MAX_ITEMS]
-        digests = tuple(self.digest(dict.__getitem__(arguments, name)) for name in kept)
+        digests = tuple(self._each([dict.__getitem__(arguments, name) for name in kept]))
         return ArgumentDigests(tuple(kept), digests, dict.__len__(arguments) - len(given))
+
+    def _each(self, values: list[Any]) -> Iterator[str]:
+        """Digest of each; ``uncanonical:size`` from where more was walked through than :data:`MAX_TOGETHER`."""
+        left = MAX_TOGETHER
+        for value in values:
+            data, spent = (guard.run("digest", weighed, value) or _FAILED) if left > 0 else (HUGE, 0)
+            left -= spent
+            yield str.__str__(data) if isinstance(data, Marker) else self.written(self.mac(data))
 
     def mac(self, data: bytes) -> bytes:
         """HMAC-SHA-256 of ``data``: 32 bytes.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Self
 
-from otel_agent.canonical import Uncanonical, plain
+from otel_agent.plain_values import Reading, Uncanonical
 
 MAX_DEPTH: Final = 64
 MAX_NAME: Final = 256
@@ -71,10 +71,10 @@ class Text(str):
 class Copying:
     """One walk: how many values may still come, and how many levels."""
 
-    __slots__ = ("_left", "_levels")
+    __slots__ = ("_left", "_levels", "_plain")
 
     def __init__(self, max_values: int, max_depth: int = MAX_DEPTH) -> None:
-        self._left, self._levels = max_values, max_depth
+        self._left, self._levels, self._plain = max_values, max_depth, Reading().plain
 
     def of(self, value: Any) -> Any:
         """A copy in which objects are :class:`Object`, arrays :class:`Array` and long texts :class:`Text`. Raises :class:`Unfit`."""
@@ -93,7 +93,14 @@ class Copying:
             return self._within(Object, dict.__len__(value), lambda: {_name(name): self.of(each) for name, each in dict.items(value)})
         if issubclass(kind, list):
             return self._within(Array, list.__len__(value), lambda: [self.of(each) for each in list.__iter__(value)])
-        return self.of(_foreign(value))
+        return self.of(self._foreign(value))
+
+    def _foreign(self, value: Any) -> Any:
+        """What is no JSON by itself, in the form in which it is digested; all of it together not larger than that may be."""
+        try:
+            return self._plain(value)
+        except Uncanonical as refusal:
+            raise Unfit from refusal
 
     def _within(self, kind: Any, length: int, members: Callable[[], Any]) -> Any:
         if length > self._left or self._levels <= 0:
@@ -104,14 +111,6 @@ class Copying:
         self._levels += 1
         made.weight = 1 + before - self._left
         return made
-
-
-def _foreign(value: Any) -> Any:
-    """What is no JSON by itself, in the form in which it is digested."""
-    try:
-        return plain(value)
-    except Uncanonical as refusal:
-        raise Unfit from refusal
 
 
 def _name(name: Any) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, tzinfo
 from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
+from functools import reduce
 from time import thread_time
 from typing import Any
 from uuid import UUID
@@ -82,6 +83,22 @@ class Shouting(str):
     encode = __str__  # type: ignore[assignment]
 
 
+class Touchy(type):
+    """Raises whatever is asked of the classes it makes."""
+
+    def __getattribute__(cls, name: str) -> Any:
+        raise RuntimeError(name)
+
+    def __hash__(cls) -> int:
+        raise RuntimeError
+
+    __eq__ = __instancecheck__ = __subclasscheck__ = __hash__  # type: ignore[assignment]
+
+
+class Untouched(metaclass=Touchy):
+    pass
+
+
 UNFINISHED = Order.model_construct(id=1)
 del UNFINISHED.id
 Pair = namedtuple("Pair", "left right")
@@ -152,6 +169,11 @@ REFUSED = [
     (range(3), "type"),
     (datetime(2026, 1, 1, tzinfo=Zone()), "type"),
     (UNFINISHED, "type"),
+    (object.__new__(Untouched), "type"),
+    ([object.__new__(Untouched)], "type"),
+    ([object()] * MAX_BYTES, "size"),
+    ((object(),) * MAX_BYTES, "size"),
+    (dict.fromkeys(range(MAX_BYTES)), "size"),
     ("x" * MAX_BYTES, "size"),
     ([1] * MAX_BYTES, "size"),
     (b"x" * MAX_BYTES, "size"),
@@ -254,6 +276,12 @@ class TestBounds:
         """Their own bytes would pass."""
         assert type(canonical(path([1] * (MAX_BYTES // module.VALUE - 1)))) is bytes
         assert canonical(path([1] * (MAX_BYTES // module.VALUE))) == "uncanonical:size"
+
+    def test_sets_in_sets_are_counted_for_being_sorted(self) -> None:
+        """Each level is written again to sort the next by; a few levels pass, however that doubles what they hold."""
+        few, many = (reduce(lambda inner, _: frozenset([inner, (inner,)]), range(levels), frozenset[Any]()) for levels in (2, 25))
+        assert canonical(few) == b"[[[[[]],[]]],[[[]],[]]]"
+        assert canonical(many) == "uncanonical:size"
 
     @pytest.mark.parametrize(
         "value",

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otel_agent import guard
-from otel_agent.canonical import Marker
+from otel_agent import digest, guard
+from otel_agent.canonical import MAX_BYTES, Marker
 from otel_agent.digest import AnswerDigest, ArgumentDigests, Digester
 from otel_agent.fields import DIGEST, MAX_ITEMS, size_band
 
@@ -190,3 +190,23 @@ def test_never_raising_holds_without_the_loud_guard(monkeypatch: pytest.MonkeyPa
     assert PINNED.digest({}) == "uncanonical:type"
     with guard.loud(), pytest.raises(RuntimeError):
         PINNED.digest({})
+
+
+def test_many_large_arguments_are_not_all_walked_through() -> None:
+    """One by one they would take as many times the bound as there are names; by name the first have digests, the others a marker."""
+    large = ("x",) * (MAX_BYTES // 20)
+    _, _, named = PINNED.call({"a": large, "b": large, "c": "x", "d": 1}, {"a", "b", "c", "d"})
+    assert named.names == ("a", "b", "c", "d")
+    assert named.digests == (PINNED.digest(large), PINNED.digest(large), "uncanonical:size", "uncanonical:size")
+
+
+def test_an_argument_that_fails_costs_its_own_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = digest.weighed
+
+    def broken(value: Any) -> Any:
+        if value == "bad":
+            raise RuntimeError("dictionary changed size during iteration")
+        return real(value)
+
+    monkeypatch.setattr("otel_agent.digest.weighed", broken)
+    assert PINNED.arguments({"a": 1, "b": "bad"}, {"a", "b"}).digests == (PINNED.digest(1), "uncanonical:type")
