@@ -93,12 +93,13 @@ def _fits(text: str, pattern: str) -> bool:
 def _fitting(value: Any, pattern: str) -> str | None:
     if type(value) is str and len(value) <= 256 and _fits(value, pattern):  # nearly always
         return value
-    if not isinstance(value, str) or not value:
+    if not issubclass(type(value), str) or not str.__len__(value):  # a proxy's ``__class__`` is not asked
         return None
-    if len(value) > 256 or not _fits(value, pattern):
+    text: str = str.__str__(value)
+    if len(text) > 256 or not _fits(text, pattern):
         tally("unfit", "string")
         return OTHER
-    return str.__str__(value)
+    return text
 
 
 def model_name(value: Any) -> str | None:
@@ -130,12 +131,13 @@ def identifier(value: Any) -> str | None:
     """An id given by a provider or the caller: unique values, so matched without a cache."""
     if type(value) is str and len(value) <= 128 and _is_identifier(value):  # nearly always
         return value
-    if not isinstance(value, str) or not value:
+    if not issubclass(type(value), str) or not str.__len__(value):  # a proxy's ``__class__`` is not asked
         return None
-    if len(value) > 128 or _is_identifier(value) is None:
+    text: str = str.__str__(value)
+    if len(text) > 128 or _is_identifier(text) is None:
         tally("unfit", "identifier")
         return OTHER
-    return str.__str__(value)
+    return text
 
 
 def count(value: Any) -> int | None:
