@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
-from otel_agent.fields import dig, get
+from otel_agent.fields import dig
 from otel_agent.instrument.binding import declared
 from otel_agent.records.closed import Approval, PolicyDecision, PrincipalKind, ToolEffect, ToolKind
+from otel_agent.stored import stored
 
 KINDS: Final[tuple[str, ...]] = get_args(ToolKind)
 EFFECTS: Final[tuple[str, ...]] = get_args(ToolEffect)
@@ -112,16 +113,23 @@ def returned_failure(result: Any) -> bool:
     """Whether a protocol marks ``result`` as a failure.
 
     MCP's ``isError``, an Anthropic tool result's ``is_error``, a JSON-RPC error reply, a framework result whose ``status`` is a failure.
-    Other values are not interpreted: ``{"success": 0}`` may be an answer.
+    Other values are not interpreted: ``{"success": 0}`` may be an answer. Of an object, what it stores is read: a property, or the
+    ``__getattr__`` of a proxy, may ask a database.
     """
     if type(result) is dict:
         return _failed_mapping(result)
-    if result is None or isinstance(result, (str, bytes, int, float, list, tuple)):
+    if result is None or issubclass(type(result), _PLAIN):
         return False
-    if get(result, "isError") is True or get(result, "is_error") is True:
+    if stored(result, "isError") is True or stored(result, "is_error") is True:
         return True
-    status = get(result, "status")
-    return isinstance(status, str) and status.lower() in FAILURE_WORDS
+    return _is_failure(stored(result, "status"))
+
+
+_PLAIN: Final = (str, bytes, int, float, list, tuple)
+
+
+def _is_failure(status: Any) -> bool:
+    return issubclass(type(status), str) and str.lower(status) in FAILURE_WORDS
 
 
 def _failed_mapping(result: dict[str, Any]) -> bool:
@@ -129,5 +137,4 @@ def _failed_mapping(result: dict[str, Any]) -> bool:
         return True
     if "jsonrpc" in result and type(result.get("error")) is dict:
         return True
-    status = result.get("status")
-    return "toolUseId" in result and isinstance(status, str) and status in FAILURE_WORDS
+    return "toolUseId" in result and _is_failure(result.get("status"))

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from typing import Any, NoReturn
 
@@ -27,6 +28,21 @@ class Result:
 
     isError: bool = False  # noqa: N815 - MCP's spelling
     status: Any = None
+
+
+class Status(StrEnum):
+    FAILED = "failed"
+
+
+class Lazy:
+    """A row whose attributes are queries."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+    @property
+    def status(self) -> str:
+        raise AssertionError("status")
 
 
 def returned(value: Any) -> Callable[[], Any]:
@@ -57,6 +73,8 @@ OUTCOMES = {
     "anthropic": (returned({"type": "tool_result", "is_error": True}), "error", "tool_error"),
     "json-rpc": (returned({"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "no"}}), "error", "tool_error"),
     "agno": (returned(Result(status="failure")), "error", "tool_error"),
+    "status of an enum": (returned(Result(status=Status.FAILED)), "error", "tool_error"),
+    "lazy": (returned(Lazy()), "ok", None),
     "bedrock": (returned({"toolUseId": "t1", "status": "error"}), "error", "tool_error"),
     "exception": (raised(LookupError("no such order")), "error", "LookupError"),
     "timeout": (raised(TimeoutError("late")), "timeout", "TimeoutError"),
