@@ -32,11 +32,11 @@ def act(arguments: argparse.Namespace) -> int:
     """Prune, here or in the receiver that holds the file, and say what came of it."""
     need("local")
     from otel_agent.local import reader, retention
-    from otel_agent.local.store import StoreError
+    from otel_agent.local.store import StoreError, exists
 
     path = store_path(arguments)
     try:
-        if sys.stderr.isatty() and path.exists():
+        if sys.stderr.isatty() and exists(path):
             print(f"pruning {path} ({retention.size(path) / 1_000_000:,.1f} MB) ...", file=sys.stderr)
         found = reader.prune(path, arguments.keep)
     except StoreError as error:

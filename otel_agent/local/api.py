@@ -20,6 +20,10 @@ from otel_agent.local.sent_by import sent_by
 from otel_agent.local.store import Store
 from otel_agent.local.writer import WriteFailed
 
+SERVER: Final = "Server"
+NAME: Final = "otel-agent-local"
+"""The header of every answer by which readers know that it is ours: the port may be another program's by now."""
+
 RUNS: Final = "/api/runs"
 RUN: Final = "/api/run"
 STATS: Final = "/api/stats"

@@ -1,7 +1,7 @@
 """Reading the store, whoever holds it: over loopback HTTP from the receiver that runs, else from the file itself.
 
 DuckDB lets one process have a file open for writing and shuts every other out meanwhile. The state file says who that is; when
-nobody answers there, it was left by a process that died, and the file is opened read-only.
+nobody answers there, or somebody else, it was left by a process that died, and the file is opened read-only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import duckdb
 
 from otel_agent.local import retention, state
-from otel_agent.local.api import PRUNE, RUN, RUNS, SENT_BY, STATS, WHICH
+from otel_agent.local.api import NAME, PRUNE, RUN, RUNS, SENT_BY, SERVER, STATS, WHICH
 from otel_agent.local.queries import DEFAULT_LIMIT, FEW, SHORTEST, list_runs, show_run, which_runs
 from otel_agent.local.sent_by import sent_by as rows_sent_by
 from otel_agent.local.store import StoreError, open_read_only
@@ -39,10 +39,12 @@ def _get(running: state.Running, target: str, method: str = "GET", timeout: floa
         connection.request(method, target, headers={"Authorization": f"Bearer {running.token}"})
         response = connection.getresponse()
         body = response.read()
-    except (OSError, http.client.HTTPException):
+    except (OSError, ValueError, http.client.HTTPException):  # a state file may say anything for a host
         raise _NobodyThere from None
     finally:
         connection.close()
+    if response.getheader(SERVER) != NAME:
+        raise _NobodyThere
     if response.status == NOT_FOUND:
         return None
     if response.status >= BROKEN:
@@ -53,11 +55,8 @@ def _get(running: state.Running, target: str, method: str = "GET", timeout: floa
 
 
 def _from_file(path: Path, ask: Callable[[duckdb.DuckDBPyConnection], Any]) -> Any:
-    connection = open_read_only(path)
-    try:
+    with open_read_only(path) as connection:
         return ask(connection)
-    finally:
-        connection.close()
 
 
 def _read(path: Path, target: str, ask: Callable[[duckdb.DuckDBPyConnection], Any]) -> Any:

@@ -18,7 +18,8 @@ import duckdb
 
 from otel_agent import semconv
 from otel_agent.local.queries import NANOS, iso
-from otel_agent.local.store import Store, StoreError, StoreHeld, absent, open_read_only, private_umask, wal
+from otel_agent.local.state import real
+from otel_agent.local.store import Store, StoreError, StoreHeld, absent, exists, open_read_only, private_umask, utf8, wal
 from otel_agent.local.tables import LOGS, SPANS, TABLES
 from otel_agent.plural import plural
 
@@ -68,18 +69,16 @@ def _in_order() -> list[str]:
 
 def holds_older(path: Path, before: datetime) -> bool:
     """Whether anything would go; cheap, and changes nothing. Raises :class:`StoreError`."""
-    connection = open_read_only(path)
-    try:
+    with open_read_only(path) as connection:
         asked = (f"SELECT 1 FROM {table} WHERE {_too_old(table)} LIMIT 1" for table in TABLES)  # noqa: S608 - our own names
         return any(connection.execute(statement, {"before": before}).fetchone() for statement in asked)
-    finally:
-        connection.close()
 
 
 def rewrite(path: Path, before: datetime) -> Pruned:
     """Write the file anew without what is too old; the old one stays whole until then. Raises :class:`StoreError`."""
-    if not path.exists():
+    if not exists(path):
         raise StoreError(absent(path))
+    path = real(path)  # what is put in the place of a link would leave the file behind it as it was
     large = size(path)
     Store(path).close()  # looks at its layout, and writes its log into it
     try:
@@ -104,7 +103,7 @@ def _copied(path: Path, fresh: Path, before: datetime) -> dict[str, int]:
 
 
 def _attach(file: Path, name: str) -> str:
-    quoted = str(file).replace("'", "''")
+    quoted = utf8(file).replace("'", "''")
     return f"ATTACH '{quoted}' AS {name}"
 
 

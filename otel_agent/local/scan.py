@@ -33,8 +33,7 @@ def _in_bytes(database: Path, needles: tuple[str, ...]) -> Iterator[str]:
 
 
 def _in_values(database: Path, needles: tuple[str, ...]) -> Iterator[str]:
-    connection = open_read_only(database)
-    try:
+    with open_read_only(database) as connection:
         columns = connection.execute(
             "SELECT table_name, column_name FROM duckdb_columns() WHERE table_name IN (SELECT table_name FROM duckdb_tables())"
         ).fetchall()
@@ -45,8 +44,6 @@ def _in_values(database: Path, needles: tuple[str, ...]) -> Iterator[str]:
             )
             if found.fetchone():
                 yield f"column {table}.{column}"
-    finally:
-        connection.close()
 
 
 def places_of(database: Path, needles: Iterable[str]) -> list[str]:

@@ -20,14 +20,14 @@ from starlette.applications import Starlette
 
 from otel_agent import allowlist
 from otel_agent.local import over_grpc, retention, state
-from otel_agent.local.api import api_routes
+from otel_agent.local.api import NAME, SERVER, api_routes
 from otel_agent.local.intake import Intake
 from otel_agent.local.over_grpc import CannotListen
 from otel_agent.local.over_http import otlp_routes
 from otel_agent.local.patience import PatientProtocol
 from otel_agent.local.quiet import without_messages
 from otel_agent.local.settings import LocalSettings
-from otel_agent.local.store import Store, StoreError
+from otel_agent.local.store import Store, StoreError, exists, told
 from otel_agent.local.writer import WriteFailed, Writer
 from otel_agent.plural import plural
 
@@ -84,13 +84,14 @@ class LocalServer:
         self._start_http(stack, store, writer)
         grpc_server, self.grpc_port = over_grpc.start(settings, self.intake)
         stack.callback(lambda: grpc_server.stop(GRACE).wait())
-        state.write(settings.path, state.Running(os.getpid(), self._reachable, self.http_port, self._token))
+        with told(settings.path):
+            state.write(settings.path, state.Running(os.getpid(), self._reachable, self.http_port, self._token))
         stack.callback(state.remove, settings.path)
 
     def _prune_at_start(self) -> retention.Pruned | None:
         """While nobody holds the file, its space can be given back."""
         settings = self.settings
-        if settings.keep_days is None or not settings.path.exists():
+        if settings.keep_days is None or not exists(settings.path):
             return None
         before = retention.cutoff(settings.keep_days)
         try:
@@ -170,6 +171,7 @@ def _uvicorn(app: Starlette) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        headers=[(SERVER, NAME)],
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=int(GRACE),
         limit_concurrency=1024,

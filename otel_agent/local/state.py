@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
+
+from otel_agent.local.settings import LAST_PORT
 
 SUFFIX: Final = ".server.json"
 FILE_MODE: Final = 0o600
@@ -21,8 +24,14 @@ class Running:
     token: str
 
 
+def real(path: Path) -> Path:
+    """The file itself, behind links: whoever comes by another name must find the same log and the same state file beside it."""
+    return Path(os.path.realpath(path))
+
+
 def state_path(database: Path) -> Path:
     """Where the state file of a database is."""
+    database = real(database)
     return database.with_name(database.name + SUFFIX)
 
 
@@ -40,9 +49,15 @@ def write(database: Path, running: Running) -> None:
 def read(database: Path) -> Running | None:
     """What the state file says; ``None`` when there is none or it is not readable. The process may have died since."""
     try:
-        return Running(**json.loads(state_path(database).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        found = Running(**json.loads(state_path(database).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
+    return found if _is_sound(found) else None
+
+
+def _is_sound(found: Running) -> bool:
+    texts = all(isinstance(text, str) and text.isascii() and text.isprintable() for text in (found.host, found.token))
+    return texts and type(found.port) is int and 0 < found.port <= LAST_PORT
 
 
 def remove(database: Path) -> None:

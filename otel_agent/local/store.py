@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from typing import Any, Final
 import duckdb
 
 from otel_agent.local.rows import Row, Rows
+from otel_agent.local.state import real
 from otel_agent.local.tables import TABLES, VERSION, arrow, ddl
 from otel_agent.local.views import VIEWS
 
@@ -57,6 +58,7 @@ def private_umask() -> Iterator[None]:
 
 def wal(path: Path) -> Path:
     """The log beside a database."""
+    path = real(path)
     return path.with_name(path.name + ".wal")
 
 
@@ -72,9 +74,17 @@ def _make_private(path: Path) -> None:
 
 def _connect(path: Path, *, read_only: bool, config: dict[str, str | bool | int | float | list[str]]) -> duckdb.DuckDBPyConnection:
     try:
-        return duckdb.connect(str(path), read_only=read_only, config=config)
+        return duckdb.connect(utf8(real(path)), read_only=read_only, config=config)
     except duckdb.Error as error:
         raise StoreHeld(_why_not(path, error)) from None
+
+
+def utf8(path: Path) -> str:
+    """The path for DuckDB, which knows UTF-8 alone, whatever the locale. Raises :class:`StoreError` for other bytes."""
+    try:
+        return os.fsencode(path).decode("utf-8")
+    except UnicodeError:
+        raise StoreError(f"{path} is no UTF-8, which is all that DuckDB takes for a path; name another file with --store") from None
 
 
 def _is_database(path: Path) -> bool:
@@ -82,9 +92,15 @@ def _is_database(path: Path) -> bool:
         return file.read(12)[8:] == MAGIC
 
 
+_LOCKED: Final = ("lock on file", "used by another process")
+"""What DuckDB says of a file that somebody holds, on Unix and on Windows."""
+
+
 def _why_not(path: Path, error: duckdb.Error) -> str:
+    if any(words in str(error) for words in _LOCKED):
+        return f"{path} is held by another process that does not answer as otel-agent local"
     if isinstance(error, duckdb.IOException) and path.is_file() and _is_database(path):
-        return f"{path} is held by another process that does not answer as otel-agent local, or is of a newer DuckDB"
+        return f"{path} is a DuckDB database that cannot be opened: it is damaged, or of a newer DuckDB"
     return f"{path} cannot be opened as a DuckDB database ({type(error).__name__})"
 
 
@@ -132,17 +148,31 @@ def absent(path: Path) -> str:
     return f"{path} does not exist: nothing has been recorded yet; start otel-agent local, or name another file with --store"
 
 
-def open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
-    """A connection for reading while no process holds the file. Raises :class:`StoreError`."""
-    if not path.exists():
-        raise StoreError(absent(path))
-    connection = _connect(path, read_only=True, config=dict(READ_ONLY))
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """What the file system or DuckDB says of the file while open becomes a :class:`StoreError`, without their messages."""
     try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{path} cannot be used ({type(error).__name__}); name another file with --store") from None
+    except duckdb.Error as error:
+        raise StoreError(f"{path} cannot be read ({type(error).__name__}): it is damaged, or of a newer DuckDB") from None
+
+
+def exists(path: Path) -> bool:
+    """Whether there is such a file. Raises :class:`StoreError` where that cannot be told."""
+    with told(path):
+        return path.exists()
+
+
+@contextmanager
+def open_read_only(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection for reading while no process holds the file. Raises :class:`StoreError`, also for what goes wrong while it is open."""
+    if not exists(path):
+        raise StoreError(absent(path))
+    with told(path), closing(_connect(path, read_only=True, config=dict(READ_ONLY))) as connection:
         _check_laid_out(connection, path)
-    except StoreError:
-        connection.close()
-        raise
-    return connection
+        yield connection
 
 
 class Store:
@@ -150,16 +180,14 @@ class Store:
 
     def __init__(self, path: Path, *, memory: str = "256MB", threads: int = 2) -> None:
         self.path = path
-        path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        with private_umask():
-            config: dict[str, str | bool | int | float | list[str]] = {**READ_ONLY, "memory_limit": memory, "threads": threads}
-            self._connection = _connect(path, read_only=False, config=config)
-            try:
+        with told(path), ExitStack() as opened:
+            path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            with private_umask():
+                config: dict[str, str | bool | int | float | list[str]] = {**READ_ONLY, "memory_limit": memory, "threads": threads}
+                self._connection = opened.enter_context(closing(_connect(path, read_only=False, config=config)))
                 _lay_out(self._connection, path)
-            except StoreError:
-                self._connection.close()
-                raise
-        _make_private(path)
+            _make_private(path)
+            opened.pop_all()
 
     def append(self, batches: Iterable[Rows]) -> None:
         """Insert all rows of all batches in one transaction: all on disk on return, or none and an exception."""

@@ -17,12 +17,18 @@ from . import payloads
 from .senders import rows, send_http
 
 
+def read(path: Path) -> None:
+    """Open for reading."""
+    with open_read_only(path):
+        pass
+
+
 def test_a_newer_file_is_refused(database: Path) -> None:
     """Neither written nor read, with the remedy in the message, and unchanged."""
     Store(database).close()
     with duckdb.connect(str(database)) as connection:
         connection.execute(f"UPDATE schema_version SET version = {VERSION + 1}")
-    for opened in (Store, open_read_only):
+    for opened in (Store, read):
         with pytest.raises(NewerStore, match="newer otel_agent"):
             opened(database)
     assert rows(database, "SELECT version FROM schema_version") == [(VERSION + 1,)]
@@ -42,7 +48,7 @@ def test_a_file_that_is_no_database_is_refused(database: Path) -> None:
     """Its bytes are not quoted."""
     database.parent.mkdir()
     database.write_bytes(b"secret" * 2000)
-    for opened in (Store, open_read_only):
+    for opened in (Store, read):
         with pytest.raises(StoreHeld) as caught:
             opened(database)
         assert "secret" not in str(caught.value)
@@ -51,7 +57,7 @@ def test_a_file_that_is_no_database_is_refused(database: Path) -> None:
 def test_reading_what_is_not_there_says_so(database: Path) -> None:
     """No file is created by reading."""
     with pytest.raises(StoreError, match="nothing has been recorded"):
-        open_read_only(database)
+        read(database)
     assert not database.exists()
 
 
