@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Final
 
 from otel_agent.cli import demo, digests, doctor, economics, launch, local, prune, runs, verify
@@ -13,6 +15,8 @@ from otel_agent.instrument.runtime import package_version
 from otel_agent.settings import SettingsError
 
 VERBS: Final = (demo, launch, local, runs, prune, economics, doctor, verify, digests)
+INTERRUPTED: Final = 130
+PIPE_CLOSED: Final = 141
 
 
 def parser() -> argparse.ArgumentParser:
@@ -30,12 +34,29 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb. Exit codes: 0 done, 1 the answer is bad news, 2 it could not be asked (with the remedy on standard error)."""
-    chosen = parser().parse_args(arguments)
+    """Run one verb. Exit codes: 0 done, 1 the answer is bad news, 2 it could not be asked (with the remedy on standard error).
+
+    Also 130 after Ctrl-C, and 141 where the reader of a pipe left, as a shell says it of other programs.
+    """
+    _say_anything()
     try:
-        return int(chosen.act(chosen))
+        chosen = parser().parse_args(arguments)
+        code = int(chosen.act(chosen))
+        sys.stdout.flush()
     except (SettingsError, MissingExtra) as error:
         print(f"otel-agent: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Python flushes once more at its end; what is left over goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    return code
+
+
+def _say_anything() -> None:
+    """A path or a name that the terminal's encoding lacks is written with escapes; it is no reason to fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

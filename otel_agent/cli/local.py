@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def act(arguments: argparse.Namespace) -> int:
             token=local_token(),
             keep_days=arguments.keep or local_keep_days(),
         )
-        serve(settings)
+        serve(settings, say=partial(print, flush=True))  # a log file or a container shows it at once too
     except StoreHeld as error:
         # The store cannot tell who holds it; mostly it is a receiver that runs already.
         where = reader.holder(settings.path)

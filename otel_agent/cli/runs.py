@@ -84,7 +84,13 @@ def _print(found: Any, as_json: bool, render: Any) -> None:
         return
     from rich.console import Console
 
-    Console().print(render(found))
+    class Piped(Console):
+        """Leaves a closed pipe to the command line, which tells it from bad news."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    Piped().print(render(found))
 
 
 def _cannot(error: Exception) -> int:
