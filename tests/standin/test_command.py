@@ -32,3 +32,16 @@ def test_a_free_port_is_taken_for_0(capsys: pytest.CaptureFixture[str]) -> None:
     """And told."""
     assert main(["--port=0", "--seconds=0"]) == 0
     assert ":0" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("seconds", ["-1", "-0.1", "nan", "-inf", "soon", "", "5s"])
+def test_a_time_that_is_none_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2 and the remedy, before anything listens; not-a-number would never come, or be over at once."""
+    with pytest.raises(SystemExit) as ended:
+        main(["--port=0", f"--seconds={seconds}"])
+    assert ended.value.code == 2
+    told = capsys.readouterr()
+    assert told.err.endswith(
+        "argument --seconds: this is no number of seconds; write one from 0 on, or leave it out to serve until interrupted\n"
+    )
+    assert told.out == ""

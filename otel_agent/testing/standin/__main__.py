@@ -18,12 +18,22 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not value >= 0.0:
+        raise argparse.ArgumentTypeError("this is no number of seconds; write one from 0 on, or leave it out to serve until interrupted")
+    return value
+
+
 def _arguments(given: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="standin", description="A provider stand-in on the loopback interface.")
     parser.add_argument("--port", type=_port, default=0, help="port to listen on (0: a free one)")
     parser.add_argument("--flavour", choices=sorted(FLAVOURS), default="openai", help="whose chat completions to speak")
     parser.add_argument("--check-replay", action="store_true", help="reject reasoning that comes back changed")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop by itself after so long")
+    parser.add_argument("--seconds", type=_seconds, default=float("inf"), help="stop by itself after so many seconds")
     return parser.parse_args(given)
 
 
