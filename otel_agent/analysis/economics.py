@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import takewhile
 from typing import Any, Final
 
 from otel_agent.analysis import money, resend
@@ -20,6 +21,10 @@ from otel_agent.analysis.rows import Row, share, total, turns_of
 
 GENERATING: Final = frozenset({"chat", "text_completion", "generate_content"})
 """Operations that read the conversation. Embeddings do not, and fetching a response again reads nothing anew."""
+
+
+MOST_TURNS: Final = 100_000
+"""Of a plan, which lists each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +75,12 @@ def plan(
     """The economics of ``turns`` requests, the first of ``prefix`` tokens, each later one ``growth`` tokens longer.
 
     ``output_per_turn`` is part of the growth. Without it a bill covers the input alone. Raises ``ValueError`` for a
-    negative number or no turn at all.
+    negative number, no turn at all, or more than :data:`MOST_TURNS`.
     """
     if min(prefix, growth, output_per_turn or 0) < 0 or turns < 1:
         raise ValueError("prefix, growth and output cannot be negative, and a run has at least one turn")
+    if turns > MOST_TURNS:
+        raise ValueError(f"a plan has at most {MOST_TURNS:,} turns")
     read = resend.run_input(prefix, growth, turns)
     resent = resend.run_resent(prefix, growth, turns)
     output = None if output_per_turn is None else output_per_turn * turns
@@ -98,7 +105,11 @@ def _half(prefix: resend.Amount, growth: resend.Amount, turns: int, whole: int) 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One recorded turn. ``resent_tokens``: of its input, what the turn before had sent already."""
+    """One recorded turn. ``resent_tokens``: of its input, what the turn before had sent already.
+
+    Of a turn that continues another conversation of the run than the last one did, the turn before is that conversation's; absent where a
+    conversation begins.
+    """
 
     turn: int
     added_token_reads: int
@@ -121,9 +132,11 @@ class RunEconomics:
     """A recorded run. Sums are over the turns that reported the count; ``None`` when none did.
 
     ``failed_turns`` are calls that ended in an error without usage; they are no part of the line. ``cached_share``: of
-    the input of the turns that report cache reads. ``written_resent_tokens``: what the model's own visible output cost
-    when it was read again, if all of it was sent back. ``prefix`` and ``growth``: the line through the turns, exact
-    when ``linear``.
+    the input of the turns that report cache reads. ``written_resent_tokens``: what the model's own output without reasoning
+    cost when it was read again, if all of it was sent back. ``reasoning_resent_tokens``: the same of its reasoning, in the turns
+    that did send reasoning items back; absent where none did. Providers want it back inside an open tool loop and drop it
+    afterwards; some read less of it back than they charged for. ``prefix`` and ``growth``: the line through the turns,
+    exact when ``linear``.
     """
 
     turns: int
@@ -136,6 +149,7 @@ class RunEconomics:
     resent_share: float | None
     cached_share: float | None
     written_resent_tokens: int | None
+    reasoning_resent_tokens: int | None
     prefix: Fraction | None
     growth: Fraction | None
     linear: bool | None
@@ -166,7 +180,8 @@ def of_run(turns: Iterable[Row], *, project_to: int | None = None, prices: Price
         in done), input_tokens=read, output_tokens=total(done, "output_tokens"), cache_read_tokens=total(done,
         "cache_read_tokens"), resent_tokens=resent, resent_share=share(resent, read),
         cached_share=share(total(reporting, "cache_read_tokens"), total(reporting, "input_tokens")),
-        written_resent_tokens=_written_resent(done), **_line(line), stable_tokens=stable, grown_tokens=None if line is
+        written_resent_tokens=_written_resent(done), reasoning_resent_tokens=_reasoning_resent(done),
+        **_line(line), stable_tokens=stable, grown_tokens=None if line is
         None or stable is None else line.input_of(len(done)) - stable, half=None if line is None else _half(line.prefix,
         line.growth, len(done), line.input_of(len(done))), projection=_projection(line, project_to or 2 * len(done)),
         per_turn=listed, bill=None if prices is None else money.of_turns(zip(done, (turn.resent_tokens or 0 for turn in
@@ -191,9 +206,8 @@ def _sum(amounts: Iterable[int | None]) -> int | None:
 
 def _turns(done: Sequence[Row]) -> tuple[Turn, ...]:
     listed: list[Turn] = []
-    before: int | None = None
     for number, turn in enumerate(done, 1):
-        now = turn.get("input_tokens")
+        now, before = turn.get("input_tokens"), _input_before(turn, done[: number - 1])
         resent = None if now is None or before is None else min(before, now)
         listed.append(
             Turn(
@@ -205,18 +219,36 @@ def _turns(done: Sequence[Row]) -> tuple[Turn, ...]:
                 resent,
             )
         )
-        before = before if now is None else now
     return tuple(listed)
 
 
+def _input_before(turn: Row, earlier: Sequence[Row]) -> int | None:
+    """The input of the last turn of the same conversation that reported one; without facts of the history, of the last turn."""
+    if "history_digest" in turn and "stable_prefix" not in turn and "previous_response_id" not in turn:
+        return None
+    known = [one for one in earlier if "input_tokens" in one]
+    length = None if "first_changed" in turn else turn.get("stable_prefix")
+    same = [one for one in known if length is not None and one.get("message_count") == length]
+    return next((one["input_tokens"] for one in reversed(same or known)), None)
+
+
 def _written_resent(done: Sequence[Row]) -> int | None:
-    """Reasoning is left out: providers drop it once its tool loop is over."""
+    """Reasoning is left out: it is counted apart."""
     written = [
         (number, max(turn["output_tokens"] - turn.get("reasoning_tokens", 0), 0))
         for number, turn in enumerate(done, 1)
         if "output_tokens" in turn
     ]
     return resend.text_resent(written, len(done)) if written else None
+
+
+def _reasoning_resent(done: Sequence[Row]) -> int | None:
+    """Reasoning tokens times the turns right after them that sent reasoning items back."""
+    back = [turn.get("replayed_items", 0) > 0 for turn in done]
+    if not any(back):
+        return None
+    later = [sum(takewhile(bool, back[number:])) for number in range(1, len(done) + 1)]
+    return _sum(turn.get("reasoning_tokens", 0) * reads for turn, reads in zip(done, later, strict=True))
 
 
 def as_json(report: Plan | RunEconomics) -> dict[str, Any]:

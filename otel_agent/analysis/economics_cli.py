@@ -109,6 +109,8 @@ def _planned(arguments: argparse.Namespace) -> Plan:
     prices = None if arguments.prices is None else load(arguments.prices)
     price = None if prices is None else _price(prices, arguments.model)
     currency = None if prices is None else prices.currency
+    if arguments.turns > economics.MOST_TURNS:
+        raise _Refused(f"--turns of a plan is at most {economics.MOST_TURNS:,}")
     return economics.plan(arguments.prefix, arguments.growth, arguments.turns, arguments.output, price=price, currency=currency)
 
 

@@ -52,6 +52,7 @@ def _run(report: RunEconomics) -> list[Table]:
             ("  from the cache", report.cache_read_tokens), ("  share from the cache", percent(report.cached_share)),
             ("  read again", report.resent_tokens), ("  share read again", percent(report.resent_share)),
             ("output tokens", report.output_tokens), ("  own output, read again", report.written_resent_tokens),
+            ("  own reasoning, read again", report.reasoning_resent_tokens),
         ),
         note="sums leave out the turns without usage" if report.usage_missing_turns else "",
     )  # fmt: skip

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from driving import recorded
+from hypothesis import given
+from hypothesis import strategies as st
 
 from otel_agent.analysis import economics, prices
 from otel_agent.analysis.economics_tables import render
@@ -109,10 +111,54 @@ def test_turns_are_put_in_order_and_a_shrinking_history_is_resent_as_far_as_it_g
     assert "not a straight line" in render(report)
 
 
-def test_reasoning_is_not_counted_as_read_again() -> None:
-    """Providers drop it from earlier turns."""
+def test_reasoning_is_counted_apart_and_only_where_it_was_sent_back() -> None:
+    """Inside an open tool loop it is; after the next question it is dropped."""
     report = economics.of_run([turn(1, output_tokens=100, reasoning_tokens=80), turn(2, output_tokens=7)])
-    assert report.written_resent_tokens == 20
+    assert (report.written_resent_tokens, report.reasoning_resent_tokens) == (20, None)
+    assert "own reasoning" not in render(report)
+    report = economics.of_run([
+        turn(1, output_tokens=100, reasoning_tokens=80),
+        turn(2, output_tokens=50, reasoning_tokens=40, replayed_items=1),
+        turn(3, output_tokens=30, reasoning_tokens=20, replayed_items=2),
+        turn(4, output_tokens=30, reasoning_tokens=20),
+        turn(5, output_tokens=5, replayed_items=0, dropped_items=1),
+    ])  # fmt: skip
+    assert report.written_resent_tokens == 20 * 4 + 10 * 3 + 10 * 2 + 10
+    assert report.reasoning_resent_tokens == 80 * 2 + 40
+    assert "own reasoning, read again  200" in render(report)
+
+
+def test_conversations_side_by_side_resend_their_own() -> None:
+    """What one sent is not sent again by the other's first turn."""
+    history = {"history_digest": "d"}
+    report = economics.of_run([
+        turn(1, input_tokens=100, message_count=1, **history),
+        turn(2, input_tokens=900, message_count=2, **history),
+        turn(3, input_tokens=150, message_count=3, stable_prefix=1, **history),
+        turn(4, input_tokens=990, message_count=4, stable_prefix=2, **history),
+        turn(5, input_tokens=500, message_count=2, stable_prefix=1, first_changed=1, **history),
+        turn(6, input_tokens=510, message_count=1, previous_response_id="r", **history),
+    ])  # fmt: skip
+    assert [item.resent_tokens for item in report.per_turn] == [None, None, 100, 900, 500, 500]
+
+
+@pytest.mark.parametrize(("prefix", "growth", "turns"), [(-1, 0, 1), (0, -1, 1), (0, 0, 0), (1, 1, 10**15)])
+def test_a_plan_of_no_possible_run_is_refused(prefix: int, growth: int, turns: int) -> None:
+    """Before it takes the memory that it would need."""
+    with pytest.raises(ValueError, match=r"cannot be negative|at most 100,000 turns"):
+        economics.plan(prefix, growth, turns)
+
+
+@given(st.integers(0, 10**15), st.integers(0, 10**15), st.integers(1, 60))
+def test_a_plan_adds_up_turn_by_turn(prefix: int, growth: int, turns: int) -> None:
+    """Against a conversation sent step by step."""
+    sent = [prefix + growth * before for before in range(turns)]
+    made = economics.plan(prefix, growth, turns)
+    assert [one.input_tokens for one in made.per_turn] == sent
+    assert (made.input_tokens, made.resent_tokens) == (sum(sent), sum(sent[:-1]))
+    assert made.stable_tokens + made.grown_tokens == made.input_tokens
+    assert made.half.input_tokens == sum(sent[: (turns + 1) // 2])
+    assert sum(growth * one.added_token_reads for one in made.per_turn) == made.grown_tokens
 
 
 def test_money_comes_from_the_file_alone() -> None:
