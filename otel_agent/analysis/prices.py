@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 MILLION: Final = Decimal(1_000_000)
+HIGHEST: Final = Decimal(1_000_000_000)
+"""In any currency: a thousand for one token. Sums of what is below it stay exact."""
 NEEDED: Final = ("input", "output")
 FIELDS: Final = (*NEEDED, "cached_input", "cache_write")
 
@@ -78,7 +80,7 @@ def load(path: Path) -> Prices:
         document = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
     except OSError:
         raise PricesError("the file cannot be read") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):  # no TOML, no UTF-8, a number of thousands of digits, a list without bottom
         raise PricesError("the file is no TOML") from None
     return parse(document)
 
@@ -86,8 +88,8 @@ def load(path: Path) -> Prices:
 def parse(document: Mapping[str, Any]) -> Prices:
     """Prices of a parsed file. Raises :class:`PricesError`."""
     currency, models = document.get("currency"), document.get("models")
-    if currency is not None and not isinstance(currency, str):
-        raise PricesError('currency must be text, such as "USD"')
+    if currency is not None and not (isinstance(currency, str) and currency.isprintable() and len(currency) <= 16):
+        raise PricesError('currency must be a short text, such as "USD"')
     if not isinstance(models, dict) or not models:
         raise PricesError("models is missing: the file needs a table [models.NAME] for each model")
     return Prices({name: _price(name, table) for name, table in models.items()}, currency)
@@ -111,6 +113,6 @@ def _amount(field: str, value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
         raise PricesError(f"{field} must be a number (money per million tokens), not {type(value).__name__}")
     amount = Decimal(value)
-    if not amount.is_finite() or amount < 0:
-        raise PricesError(f"{field} must be a finite number, zero or more")
+    if not amount.is_finite() or not 0 <= amount <= HIGHEST:
+        raise PricesError(f"{field} must be a finite number from zero to {HIGHEST:,} (money per million tokens)")
     return amount

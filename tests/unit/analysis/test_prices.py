@@ -41,7 +41,8 @@ def test_a_good_file_is_read_exactly(tmp_path: Path) -> None:
     [
         ("", "models is missing"),
         ("models = 3", "models is missing"),
-        ("currency = 3\n[models.m]\ninput = 1\noutput = 1", "currency must be text"),
+        ("currency = 3\n[models.m]\ninput = 1\noutput = 1", "currency must be a short text"),
+        ('currency = "\\u001b[31m"\n[models.m]\ninput = 1\noutput = 1', "currency must be a short text"),
         ("[models]\nm = 3", "models.m must be a table"),
         ("[models.m]\ninput = 1", "models.m.output is missing"),
         ("[models.m]\ninput = 1\noutput = '2'", "models.m.output must be a number"),
@@ -50,6 +51,10 @@ def test_a_good_file_is_read_exactly(tmp_path: Path) -> None:
         ("[models.m]\ninput = nan\noutput = 2", "models.m.input must be a finite number"),
         ("[models.m]\ninput = 1\noutput = 2\ncache = 1", "models.m.cache is no price"),
         ("[models.gpt-5.5]\ninput = 1\noutput = 2", "models.gpt-5.5 is no price"),
+        ("[models.m]\ninput = 1e999999999\noutput = 2", "models.m.input must be a finite number"),
+        ("[models.m]\ninput = 1000000001\noutput = 2", "from zero to 1,000,000,000"),
+        ("[models.m]\ninput = " + "9" * 5000 + "\noutput = 2", "is no TOML"),
+        ("a = " + "[" * 100_000, "is no TOML"),
         ("[models.m", "is no TOML"),
     ],
 )
