@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from inspect import Parameter
 from typing import Any, Final
+
+from otel_agent import guard
 
 RECEIVERS: Final = frozenset({"self", "cls"})
 
@@ -20,7 +24,7 @@ class Binding:
     __slots__ = ("_by_keyword", "_is_bound", "_more", "_positional", "_rest")
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._is_bound = getattr(function, "__self__", None) is not None
+        self._is_bound = guard.run("tool.signature", getattr, function, "__self__", None) is not None
         parameters = _parameters(function)
         self._positional = None if parameters is None else _of_kind(parameters, Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
         self._by_keyword = frozenset(_of_kind(parameters or (), Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY))
@@ -62,10 +66,21 @@ def declared(function: Callable[..., Any]) -> frozenset[str] | None:
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[Parameter, ...] | None:
+    """``None`` where there is no signature, or the callable raises when it is asked for one: its call may work all the same."""
+    return guard.run("tool.signature", _read, function)
+
+
+def _read(function: Callable[..., Any]) -> tuple[Parameter, ...] | None:
     try:
-        return tuple(inspect.signature(function).parameters.values())
+        return tuple(inspect.signature(function, **_AS_WRITTEN).parameters.values())
     except (TypeError, ValueError):
         return None
+
+
+# Annotations are not looked at, so from 3.14 on, which evaluates them when they are asked for, none is: it may name what is not there.
+_AS_WRITTEN: Final[dict[str, Any]] = (
+    {"annotation_format": import_module("annotationlib").Format.STRING} if sys.version_info >= (3, 14) else {}
+)
 
 
 def _of_kind(parameters: tuple[Parameter, ...], *kinds: Any) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -52,3 +53,29 @@ def test_what_a_signature_declares() -> None:
     assert declared(rest) == {"order", "others"}
     assert declared(Desk.usual) == {"order"}
     assert declared(dict) is None
+
+
+class Reluctant:
+    """A callable that raises whatever is asked of it."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+    def __call__(self, order: str) -> str:
+        return order
+
+
+def test_a_callable_that_will_not_be_read() -> None:
+    """Declaring it as a tool does not fail; its arguments have names where the call gives them."""
+    binding = Binding(Reluctant())
+    assert binding.of(None, ("A1",), {}) is None
+    assert binding.of(None, (), {"order": "A1"}) == {"order": "A1"}
+    assert declared(Reluctant()) is None
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="annotations are evaluated where they are written")
+def test_no_annotation_is_evaluated() -> None:
+    """One may name what only a type checker knows."""
+    made: dict[str, Any] = {}
+    exec(compile("def typed(order: Missing, limit: Missing.Inner = 3): ...", "typed", "exec", dont_inherit=True), made)  # noqa: S102
+    assert Binding(made["typed"]).of(None, ("A1", 2), {}) == {"order": "A1", "limit": 2}
