@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from otel_agent.fields import MAX_COUNT
 from otel_agent.records.closed import Budget as BudgetName
 from otel_agent.records.closed import EndReason
 
@@ -24,7 +25,7 @@ class BudgetExceeded(RuntimeError):
 class Budget:
     """Limits of one run; ``None`` is no limit. ``seconds`` is wall time from the run's beginning.
 
-    Raises ``ValueError`` for a limit that is not positive.
+    Raises ``ValueError`` for a limit that is not positive, or beyond what a record can hold (2**53 - 1).
     """
 
     turns: int | None = None
@@ -39,9 +40,9 @@ class Budget:
             if limit is None:
                 continue
             whole = type(limit) is int or (name == "seconds" and type(limit) is float)
-            if not whole or not limit > 0:
+            if not whole or not 0 < limit <= MAX_COUNT:
                 kind = "number" if name == "seconds" else "whole number"
-                raise ValueError(f"budget {name} must be a positive {kind}, or None for no limit")
+                raise ValueError(f"budget {name} must be a positive {kind} up to {MAX_COUNT}, or None for no limit")
 
 
 NO_LIMIT: Final = Budget()
