@@ -68,12 +68,18 @@ class Repeats:
         return CallFacts(calls, consecutive, cycle)
 
     def result(self, tool: str, arguments_digest: str | None, result_digest: str | None) -> int | None:
-        """How often in a row this same call has given this same result, this time included; ``None`` when that cannot be known."""
+        """How often in a row this same call has given this same result, this time included; ``None`` when that cannot be known.
+
+        A result that is not known ends the row: it may have been another one.
+        """
         key = _key(tool, arguments_digest)
-        if key is None or result_digest is None or is_marker(result_digest):
+        if key is None:
             return None
         with self._lock:
             seen = self._entry(key)
+            if result_digest is None or is_marker(result_digest):
+                seen.result, seen.same_result = None, 0
+                return None
             seen.same_result = seen.same_result + 1 if seen.result == result_digest else 1
             seen.result = result_digest
             return seen.same_result

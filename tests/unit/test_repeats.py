@@ -75,6 +75,41 @@ class TestResults:
         """Absent is not zero."""
         assert Repeats().result("f", "d", result) is None
 
+    @pytest.mark.parametrize("unknown", [None, "uncanonical:size"])
+    def test_a_result_that_is_not_known_ends_the_row(self, unknown: str | None) -> None:
+        """It may have been another one."""
+        repeats = Repeats()
+        assert [repeats.result("poll", "d", given) for given in ("r", "r", unknown, "r", "r")] == [1, 2, None, 1, 2]
+
+
+def counted(sequence: list[str]) -> list[CallFacts]:
+    """What the module's words say of a sequence, found by looking at all of it at each call; ``?`` has no digest."""
+    facts: list[CallFacts] = []
+    for at, name in enumerate(sequence):
+        before = sequence[: at + 1]
+        row = next((back for back in range(at + 1) if sequence[at - back] != name), at + 1)
+        round_ = next((length for length in (2, 3) if comes_round(before, length)), None)
+        inside = any(facts[at - back].cycle == round_ for back in range(1, round_) if at >= back) if round_ else False
+        known = name != "?"
+        facts.append(CallFacts(before.count(name) if known else 1, row if known else 1, None if inside else round_))
+    return facts
+
+
+def comes_round(sequence: list[str], length: int) -> bool:
+    last = sequence[-2 * length :]
+    return len(last) == 2 * length and "?" not in last and last[:length] == last[length:] and len(set(last)) > 1
+
+
+class TestOracle:
+    @given(st.lists(st.sampled_from("aabbc?"), max_size=24) | st.text("abc", min_size=2, max_size=3).map(lambda part: [*part * 6]))
+    def test_facts_are_those_of_the_whole_sequence(self, sequence: list[str]) -> None:
+        """Counts, rows and cycles, of each call and of the run."""
+        repeats, wanted = Repeats(), counted(sequence)
+        assert wanted == [repeats.observe("tool", None if name == "?" else f"hmac-sha256:k:{name}") for name in sequence]
+        assert repeats.max_repeat == max((each.consecutive for each in wanted), default=0)
+        assert repeats.repeats == sum(each.repeat > 1 for each in wanted)
+        assert repeats.cycles == sum(each.cycle is not None for each in wanted)
+
 
 class TestCycles:
     @pytest.mark.parametrize(
