@@ -74,9 +74,13 @@ def _key(env: Mapping[str, str]) -> bytes | None:
             raise SettingsError(f"OTEL_AGENT_DIGEST_KEY_FILE cannot be read ({kind}); name a readable text file") from None
     if not text:
         return None
-    if len(text.encode()) < 16:
+    try:
+        key = text.encode()
+    except UnicodeEncodeError:
+        raise SettingsError("OTEL_AGENT_DIGEST_KEY is not text; make one with `openssl rand -hex 32`") from None
+    if len(key) < 16:
         raise SettingsError("OTEL_AGENT_DIGEST_KEY is shorter than 16 bytes; make one with `openssl rand -hex 32`")
-    return text.encode()
+    return key
 
 
 def _key_id(env: Mapping[str, str]) -> str | None:
@@ -154,13 +158,19 @@ def leaking(env: Mapping[str, str] | None = None) -> dict[str, str]:
 def data_home(env: Mapping[str, str] | None = None) -> Path:
     """Folder for programs' own files, by the XDG rule; not created here."""
     env = os.environ if env is None else env
-    return Path(env.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return _absolute(env, "XDG_DATA_HOME") or Path.home() / ".local" / "share"
+
+
+def _absolute(env: Mapping[str, str], name: str) -> Path | None:
+    """The folder that a variable of the XDG rule names; by that rule one that is not absolute counts as unset."""
+    path = Path(env.get(name, ""))
+    return path if path.is_absolute() else None
 
 
 def cache_home(env: Mapping[str, str] | None = None) -> Path:
     """Folder for what can be made again, by the XDG rule; not created here."""
     env = os.environ if env is None else env
-    return Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "otel-agent"
+    return (_absolute(env, "XDG_CACHE_HOME") or Path.home() / ".cache") / "otel-agent"
 
 
 def child_environment(**changes: str) -> dict[str, str]:
@@ -186,10 +196,8 @@ def endpoints(env: Mapping[str, str] | None = None) -> dict[str, str]:
     settings = from_env(env)
     default = {"grpc": "http://localhost:4317", "http/protobuf": "http://localhost:4318"}
     common = env.get("OTEL_EXPORTER_OTLP_ENDPOINT")
-    return {
-        signal: env.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT") or common or default[settings.signal_protocols[signal]]
-        for signal in SIGNALS
-    }
+    protocols = dict.fromkeys(SIGNALS, settings.protocol) | dict(settings.signal_protocols)
+    return {signal: env.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT") or common or default[protocols[signal]] for signal in SIGNALS}
 
 
 def path_twice(env: Mapping[str, str] | None = None) -> bool:

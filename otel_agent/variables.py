@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 Environment: TypeAlias = Mapping[str, str]
 SIGNALS: Final = ("traces", "metrics", "logs")
@@ -82,7 +82,8 @@ def _whole(name: str, low: int, high: int) -> Callable[[Environment], None]:
 
 
 def _seconds(name: str) -> Callable[[Environment], None]:
-    return lambda env: _ignore(number(env, name, 0, 0, 86_400))
+    """Never 0: there is no answer within no time, so nothing would be exported."""
+    return lambda env: _ignore(number(env, name, 1, 0.001, 86_400))
 
 
 def _word(name: str, *allowed: str) -> Callable[[Environment], None]:
@@ -93,7 +94,10 @@ def _ignore(value: object) -> None:
     """The value was checked; the exporter reads it again for itself."""
 
 
-HEADER: Final = re.compile(r"\s*[A-Za-z0-9!#$%&'*+.^_`|~-]+\s*=[^,;\s]+(\s+[^,;\s]+)*\s*")
+HEADER: Final = re.compile(r"\s*[A-Za-z0-9!#$%&'*+.^_`|~-]+\s*=[ \t]*[!#-+\--:<-\[\]-~]+( +[!#-+\--:<-\[\]-~]+)*\s*")
+"""What the SDK takes for a header; of others it logs the value."""
+LAST_OF: Final = {True: "~", False: "\xff"}
+"""The last character that a header may hold over gRPC, and over HTTP."""
 
 
 def _headers(name: str) -> Callable[[Environment], None]:
@@ -103,6 +107,28 @@ def _headers(name: str) -> Callable[[Environment], None]:
             raise SettingsError(f"{name} is not a list of headers; write name=value,name=value with values URL-encoded")
 
     return check
+
+
+def _carried(signal: str) -> Callable[[Environment], None]:
+    """Whether the headers of one signal, once decoded, can be sent: else its exporter would fail each time, and quote them."""
+
+    def check(env: Environment) -> None:
+        name, given = spoken(env, signal, "HEADERS")
+        if not given or not over_otlp(env, signal):
+            return
+        grpc = over_grpc(env, signal)
+        pairs = [part.strip().partition("=") for part in given.split(",") if part.strip()]
+        if not all(_sendable(value.strip(), LAST_OF[grpc]) for _, _, value in pairs):
+            raise SettingsError(f"{name} holds a value that no header can carry; write printable ASCII, URL-encoded")
+        if grpc and any(key.strip().lower().endswith("-bin") for key, _, _ in pairs):
+            raise SettingsError(f"{name} holds a name that ends in -bin, which gRPC keeps for bytes; write another name")
+
+    return check
+
+
+def _sendable(text: str, last: str) -> bool:
+    decoded = text if " " in text else unquote(text)  # as the SDK decodes it
+    return all(" " <= character <= last and character != "\x7f" for character in decoded)
 
 
 def _address(name: str) -> Callable[[Environment], None]:
@@ -260,6 +286,7 @@ EXPORT_CHECKS: Final[tuple[Callable[[Environment], None], ...]] = (
     *(_address(f"{prefix}_ENDPOINT") for prefix in _OTLP),
     *(_endpoint(signal) for signal in SIGNALS),
     *(_headers(f"{prefix}_HEADERS") for prefix in _OTLP),
+    *(_carried(signal) for signal in SIGNALS),
     *(_seconds(f"{prefix}_TIMEOUT") for prefix in _OTLP),
     *(_timeout(signal) for signal in SIGNALS),
     *(_word(f"{prefix}_INSECURE", "false", "true") for prefix in _OTLP),

@@ -79,7 +79,7 @@ def far_ends(arguments: argparse.Namespace, settings: Settings) -> Sequence[FarE
     named += [Files(path) for path in arguments.file]
     if arguments.store or not named:
         need("local")
-    if named and (settings.sdk_disabled or "otlp" not in settings.exporters.values()):
+    if settings.sdk_disabled or (named and "otlp" not in settings.exporters.values()):
         raise CannotVerify("nothing is exported over OTLP in this environment; see OTEL_SDK_DISABLED and OTEL_LOGS_EXPORTER")
     return named or all_of(running_store(settings), [], [], [])
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import otel_agent
 from otel_agent import fields, sdk, settings
 from otel_agent.sdk import Memory
-from otel_agent.settings import SettingsError, from_env
+from otel_agent.settings import SettingsError, cache_home, data_home, endpoints, from_env
 
 from .starting import OTEL_AGENT_RUN, PYTHON, environment, run
 
@@ -36,6 +38,10 @@ WRONG = (
     ("OTEL_EXPORTER_OTLP_TRACES_INSECURE", SECRET),
     ("OTEL_EXPORTER_OTLP_HEADERS", f"authorization {SECRET}"),
     ("OTEL_EXPORTER_OTLP_HEADERS", f"a=b,=,{SECRET}"),
+    *(("OTEL_EXPORTER_OTLP_HEADERS", f"a={SECRET}{text}") for text in ("é", '"', "\\", "%0A", "%00", "%FF", "\udcff", "\tb", "%C3%A9")),
+    ("OTEL_EXPORTER_OTLP_LOGS_HEADERS", f"trace-bin={SECRET}"),
+    *((name, value) for name in ("OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_LOGS_TIMEOUT") for value in ("0", "0.0", "-0")),
+    ("OTEL_AGENT_DIGEST_KEY", f"{SECRET}\udcff" * 4),
     ("OTEL_AGENT_DIGEST_KEY", SECRET),
     ("OTEL_AGENT_DIGEST_KEY_ID", f"{SECRET} of March"),
     ("OTEL_AGENT_DIGEST_KEY_FILE", f"/no/such/{SECRET}"),
@@ -89,6 +95,8 @@ RIGHT = (
      "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL": HTTP},
     dict.fromkeys((name for name in NUMBERS if "OTLP" not in name), " "), {"OTEL_AGENT_LABEL_LIMIT": " +7 "},
     {}, {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20abc,x-tenant=blue"},
+    {"OTEL_EXPORTER_OTLP_HEADERS": "a=b%3Dc==:/@?&%, b = c , ,"}, {"OTEL_EXPORTER_OTLP_HEADERS": "a=100% b"},
+    {"OTEL_EXPORTER_OTLP_HEADERS": "a=%C3%A9", "OTEL_EXPORTER_OTLP_PROTOCOL": HTTP}, {"OTEL_EXPORTER_OTLP_TIMEOUT": "0.001"},
     {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer abc"}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://collector.example:4317"},
     {"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4317"}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://[::1]:4318/otlp"},
     {"OTEL_EXPORTER_OTLP_TIMEOUT": "2.5"}, {"OTEL_EXPORTER_OTLP_COMPRESSION": "gzip"},
@@ -187,3 +195,16 @@ def test_the_launcher_refuses_to_start() -> None:
     assert SECRET not in ended.err
     assert "Traceback" not in ended.err
     assert run(*OTEL_AGENT_RUN, env=environment()).code == 2
+
+
+@pytest.mark.parametrize("text", ["", "relative", "./data"])
+def test_folders_that_are_not_absolute_count_as_unset(text: str) -> None:
+    """By the XDG rule; else the store would be wherever the shell stands."""
+    assert data_home({"XDG_DATA_HOME": text}) == Path.home() / ".local" / "share"
+    assert cache_home({"XDG_CACHE_HOME": text}) == Path.home() / ".cache" / "otel-agent"
+    assert data_home({"XDG_DATA_HOME": "/data"}) == Path("/data")
+
+
+def test_endpoints_are_known_where_the_sdk_is_disabled() -> None:
+    """Nothing is read of what the exporters would read, and nothing raises."""
+    assert set(endpoints({"OTEL_SDK_DISABLED": "true", "OTEL_EXPORTER_OTLP_PROTOCOL": "nonsense"}).values()) == {"http://localhost:4317"}

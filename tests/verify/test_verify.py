@@ -115,9 +115,10 @@ def test_a_server_of_another_kind_is_refused(verify: Verify, tmp_path: Path, opt
     assert "answers 404" in ran.err
 
 
-def test_an_export_that_is_off_is_told(verify: Verify, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("ends", [("--file", "x.json"), ()], ids=["a far end", "none"])
+def test_an_export_that_is_off_is_told(verify: Verify, ends: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing would ever arrive."""
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
-    ran = verify("--file", str(tmp_path / "x.json"))
+    ran = verify(*ends)
     assert ran.code == 2
     assert "nothing is exported" in ran.err
