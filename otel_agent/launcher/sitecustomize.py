@@ -30,5 +30,7 @@ def _observe() -> None:
         print("otel-agent run: a setting cannot be used, so this process is not observed; otel-agent doctor says which", file=sys.stderr)
 
 
-_observe()
-_host_customization()
+try:
+    _observe()
+finally:  # whatever it raises, Python says so and goes on: the host's code must have run by then
+    _host_customization()

@@ -79,3 +79,12 @@ def test_a_script_without_its_interpreter_is_told_what_to_write(provider: Standi
         assert (ended.code, ended.out) == (126, "")
         assert "-- python app.py" in ended.err
         assert "Traceback" not in ended.err
+
+
+def test_the_hosts_start_up_code_runs_whatever_happens_to_ours(tmp_path: Path) -> None:
+    """A variable over which OpenTelemetry's own API stumbles keeps neither the host's ``sitecustomize`` nor its program from running."""
+    (tmp_path / "sitecustomize.py").write_text("print('host start-up code')\n", "utf-8")
+    env = environment(None, OTEL_PYTHON_TRACER_PROVIDER="no_such_provider")
+    env["PYTHONPATH"] = f"{tmp_path}:{env['PYTHONPATH']}"
+    ended = run(*OTEL_AGENT_RUN, PYTHON, "-c", "print('program')", env=env)
+    assert (ended.code, ended.out) == (0, "host start-up code\n" * 2 + "program\n")
