@@ -5,7 +5,7 @@ A fetch shows the same response, with the same usage, as often as somebody asks.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections import OrderedDict
 from typing import Any, Final, NamedTuple
 
 from otel_agent.protocol import RequestFacts
@@ -29,8 +29,8 @@ class Responses:
     __slots__ = ("_asked", "_told")
 
     def __init__(self) -> None:
-        self._asked: dict[str, Asked] = {}
-        self._told: dict[str, object] = {}
+        self._asked: OrderedDict[str, Asked] = OrderedDict()
+        self._told: OrderedDict[str, object] = OrderedDict()
 
     def begin(self, response_id: str, asked: Asked) -> None:
         """A response was asked for, and did not end before our eyes."""
@@ -50,8 +50,7 @@ class Responses:
         return first
 
 
-def _trim(kept: dict[str, Any]) -> None:
-    """Forget the oldest where there are too many; where two threads do so at once, one of them does."""
+def _trim(kept: OrderedDict[str, Any]) -> None:
+    """Forget the oldest where there are too many."""
     if len(kept) > MOST:
-        with suppress(KeyError, RuntimeError):
-            del kept[next(iter(kept))]
+        kept.popitem(last=False)
