@@ -7,9 +7,12 @@ a byte at a time, would hold its place for ever, and there are only so many.
 from __future__ import annotations
 
 import asyncio
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+SPARE: Final = 64
+"""Connections beyond the limit that get an answer, which says so."""
 
 
 class PatientProtocol(H11Protocol):
@@ -20,8 +23,11 @@ class PatientProtocol(H11Protocol):
     _seen: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to look."""
+        """Begin to look; beyond the limit and those that are still told of it, hang up."""
         super().connection_made(transport)
+        if self.limit_concurrency is not None and len(self.connections) > self.limit_concurrency + SPARE:
+            transport.abort()
+            return
         self._look = self.loop.call_later(self.patience, self._judge)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Final
 
 LOGGERS: Final = ("uvicorn.error", "grpc", "grpc._server", "concurrent.futures", "asyncio")
+PAUSE: Final = 60.0
+"""Seconds until a text may be said again."""
 
 
 def _place(trace: TracebackType | None) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}" if trace else "an unknown place"
+
+
+class NotAgain(logging.Filter):
+    """Drops what was said a moment ago: senders that misbehave, or too many of them, must not fill a log."""
+
+    def __init__(self, pause: float = PAUSE) -> None:
+        super().__init__()
+        self._pause = pause
+        self._said: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the text has not been said within the pause."""
+        text, now = str(record.msg), time.monotonic()
+        fresh = now - self._said.get(text, -self._pause) >= self._pause
+        if fresh:
+            self._said[text] = now
+        return fresh
 
 
 def type_and_place(record: logging.LogRecord) -> bool:
@@ -29,11 +49,14 @@ def type_and_place(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def without_messages() -> Iterator[None]:
-    """While open, the loggers of the transports go through :func:`type_and_place`."""
+    """While open, the loggers of the transports go through :func:`type_and_place`, and repeat nothing."""
+    filters = (type_and_place, NotAgain())
     for name in LOGGERS:
-        logging.getLogger(name).addFilter(type_and_place)
+        for each in filters:
+            logging.getLogger(name).addFilter(each)
     try:
         yield
     finally:
         for name in LOGGERS:
-            logging.getLogger(name).removeFilter(type_and_place)
+            for each in filters:
+                logging.getLogger(name).removeFilter(each)

@@ -6,6 +6,7 @@ import os
 import secrets
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -34,6 +35,8 @@ from otel_agent.plural import plural
 GRACE: Final = 10.0
 HOUR: Final = 3600.0
 KEEP_ALIVE: Final = 30
+MAX_CONNECTIONS: Final = 1024
+MAX_FILES: Final = 4096
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -174,7 +177,7 @@ def _uvicorn(app: Starlette) -> uvicorn.Config:
         headers=[(SERVER, NAME)],
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=int(GRACE),
-        limit_concurrency=1024,
+        limit_concurrency=MAX_CONNECTIONS,
     )
 
 
@@ -204,9 +207,22 @@ def _token_hint(token: str | None) -> tuple[str, ...]:
     return ('senders need: OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20<the token>"',) if token else ()
 
 
+def _allow_files() -> None:
+    """As many open files as the connections need, where the system lets us: the usual 1024 are fewer."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(MAX_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def serve(settings: LocalSettings, *, say: Callable[[str], None] = print) -> None:
     """Run a receiver until SIGINT or SIGTERM, then finish what is under way. Call from the main thread of its own process."""
     os.umask(0o077)
+    _allow_files()
     ended = threading.Event()
 
     def end(number: int, frame: FrameType | None) -> None:

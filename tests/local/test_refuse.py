@@ -227,23 +227,49 @@ def test_a_connection_without_a_request_is_given_up(said: bytes, database: Path,
         assert closed
 
 
+def test_connections_beyond_the_limit_are_hung_up_on(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They say nothing and cost nothing; with room again, senders are let in."""
+    monkeypatch.setattr("otel_agent.local.server.MAX_CONNECTIONS", 4)
+    monkeypatch.setattr("otel_agent.local.patience.SPARE", 2)
+    with LocalServer(database, grpc_port=0, http_port=0) as server:
+        held = [socket.create_connection(("127.0.0.1", server.http_port)) for _ in range(6)]
+        with socket.create_connection(("127.0.0.1", server.http_port)) as beyond:
+            beyond.settimeout(10)
+            assert beyond.recv(1) == b""
+        for each in held:
+            each.close()
+        until = time.monotonic() + 10
+        while (status := send_http(server, payloads.spans(1)).status) != 200 and time.monotonic() < until:
+            time.sleep(0.05)
+    assert status == 200
+
+
+def test_the_log_repeats_nothing(server: LocalServer, caplog: pytest.LogCaptureFixture) -> None:
+    """A sender that speaks no HTTP is told of once, however often it comes."""
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", server.http_port)) as wrong:
+            wrong.sendall(b"nonsense\r\n\r\n")
+            wrong.recv(64)
+    assert [record.getMessage() for record in caplog.records if record.name == "uvicorn.error"].count("Invalid HTTP request received.") == 1
+
+
 def test_a_connection_that_is_used_is_kept(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests on one connection, with pauses shorter than the time allowed, also one that is long in coming."""
-    monkeypatch.setattr(PatientProtocol, "patience", 0.4)
+    monkeypatch.setattr(PatientProtocol, "patience", 1.0)
     body = payloads.spans(1).SerializeToString()
     with LocalServer(database, grpc_port=0, http_port=0) as server:
         connection = http.client.HTTPConnection("127.0.0.1", server.http_port, timeout=20)
 
         def slowly() -> Any:
             for at in range(0, len(body), len(body) // 6):
-                time.sleep(0.15)
+                time.sleep(0.3)
                 yield body[at : at + len(body) // 6]
 
         for made in (body, slowly(), body, body, body):
             connection.request("POST", "/v1/traces", made, {"Content-Type": PROTOBUF})
             answer = connection.getresponse()
             assert (answer.status, answer.read()) == (200, b"")
-            time.sleep(0.25)
+            time.sleep(0.4)
         connection.close()
 
 
