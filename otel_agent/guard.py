@@ -24,17 +24,28 @@ if not log.handlers:
     _handler.setFormatter(logging.Formatter("otel_agent: %(message)s"))
     log.addHandler(_handler)
 
+PANICS: Final = "pyo3_runtime"
+"""Where the exception lives that libraries written in Rust raise when they panic. It is no ``Exception``, and can only be told by this."""
+
+MAX_NAME: Final = 128
+MAX_REPORTS: Final = 100
+"""Lines of log at most: classes of exceptions may be made at run time, one per failure."""
+
 _loud = False
 _reported: Final[set[tuple[str, str]]] = set()
 
 
 def run(place: str, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R | None:
-    """Call ``function``; ``None`` when it raised. Only ``Exception`` is held: an interrupt or a cancellation is the host's."""
+    """Call ``function``; ``None`` when it raised. Only ``Exception`` and panics are held: an interrupt or a cancellation is the host's."""
     try:
         return function(*args, **kwargs)
     except Exception as error:  # noqa: BLE001 - the one place where everything of ours is held
         note(place, error)
-        return None
+    except BaseException as error:
+        if type(error).__module__ != PANICS:
+            raise
+        note(place, error)
+    return None
 
 
 def watched(place: str, items: Iterable[R], look: Callable[[R], object]) -> Iterator[R]:
@@ -62,10 +73,16 @@ def note(place: str, error: BaseException) -> None:
     if _loud:
         raise error
     tally("failure", place)
-    kind = type(error).__name__
-    if (place, kind) not in _reported:
+    kind = _name(type(error))
+    if (place, kind) not in _reported and len(_reported) < MAX_REPORTS:
         _reported.add((place, kind))
         log.warning("%s failed with %s at %s; later failures of this kind are only counted", place, kind, _line(error))
+
+
+def _name(kind: type) -> str:
+    """The name of a class that is one: what is made at run time may be called by a sentence, or by a megabyte."""
+    name = kind.__name__
+    return name if len(name) <= MAX_NAME and name.isascii() and name.isidentifier() else "an exception without a name"
 
 
 def _line(error: BaseException) -> str:

@@ -243,13 +243,16 @@ def _principal(ask: Callable[[], Principal | None], digester: Digester) -> dict[
 
 def outcome_of(error: BaseException) -> ToolOutcome:
     """The outcome that an exception stands for."""
-    if isinstance(error, ToolDenied):
-        return "denied"
-    if isinstance(error, TimeoutError):
-        return "timeout"
-    if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit)):
-        return "cancelled"
-    return "error"
+    kind = type(error)  # what a class says of itself when asked by ``isinstance`` is code of its own
+    return next((outcome for causes, outcome in OUTCOMES if issubclass(kind, causes)), "error")
+
+
+OUTCOMES: Final[tuple[tuple[type | tuple[type, ...], ToolOutcome], ...]] = (
+    (ToolDenied, "denied"),
+    (TimeoutError, "timeout"),
+    ((asyncio.CancelledError, KeyboardInterrupt, GeneratorExit), "cancelled"),
+)
+"""Exceptions that are no mere error."""
 
 
 _WORDS: Final = frozenset({str, int, float, bool})

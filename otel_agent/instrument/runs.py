@@ -111,11 +111,9 @@ def reason_of(error: BaseException | None) -> EndReason | None:
     """The end reason that an exception stands for."""
     if error is None:
         return None
-    if isinstance(error, BudgetExceeded):
-        return REASONS[error.budget]
-    if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit)):
-        return "cancelled"
-    return "error"
+    if issubclass(type(error), BudgetExceeded):
+        return REASONS[cast("BudgetExceeded", error).budget]
+    return "cancelled" if issubclass(type(error), (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit)) else "error"
 
 
 def budget_values(budget: Budget) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class SteppedAsync:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
         """Keep what the consumer throws for the inner generator; only the end of the outer one goes on."""
-        if error is None or isinstance(error, GeneratorExit):
+        if error is None or issubclass(type(error), GeneratorExit):
             return False
         self._thrown = error
         return True

@@ -55,9 +55,9 @@ class StreamTap:
         if complete:
             return self.end("read")
         error = sys.exception()
-        if error is None or isinstance(error, GeneratorExit):
+        if error is None or issubclass(type(error), GeneratorExit):
             return self.end("abandoned")
-        return self.end("cancelled" if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt)) else "failed", error)
+        return self.end("cancelled" if issubclass(type(error), (asyncio.CancelledError, KeyboardInterrupt)) else "failed", error)
 
 
 def tap(stream: Any, call: Call) -> None:

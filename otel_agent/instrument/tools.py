@@ -21,6 +21,7 @@ from otel_agent.instrument.given_names import look_at
 from otel_agent.instrument.stepping import Stepped, SteppedAsync
 from otel_agent.instrument.tool_spec import ToolSpec, declared_names
 from otel_agent.instrument.validation import Validator
+from otel_agent.stored import plain
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -84,7 +85,8 @@ def wrap_dispatcher(dispatch: F, tools: Collection[str] | Mapping[str, Mapping[s
     def arguments_of(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ToolSpec, Validator, Any]:
         name = args[0] if args else next((kwargs[word] for word in NAME_WORDS if word in kwargs), None)
         given = args[1] if len(args) > 1 else kwargs.get("arguments", kwargs.get("args", kwargs.get("input")))
-        spec, validator = specs.get(name, unknown) if isinstance(name, str) else unknown
+        name = plain(name)
+        spec, validator = specs.get(name, unknown) if type(name) is str else unknown
         return spec, validator, mapping_of(given)
 
     return _around(dispatch, arguments_of)
@@ -92,7 +94,8 @@ def wrap_dispatcher(dispatch: F, tools: Collection[str] | Mapping[str, Mapping[s
 
 def mapping_of(arguments: Any) -> Mapping[str, Any] | None:
     """Arguments as a mapping; JSON text is parsed. ``None`` when it is neither."""
-    if isinstance(arguments, str) and len(arguments) <= 1 << 20:
+    arguments = plain(arguments)
+    if type(arguments) is str and len(arguments) <= 1 << 20:
         try:
             arguments = json.loads(arguments)
         except (ValueError, RecursionError):
@@ -173,11 +176,12 @@ class _Deferred:
 
     def take(self, result: Any) -> Any:
         """What to give the caller for ``result``: the same object, or for a coroutine one that does the same."""
-        if isinstance(result, asyncio.Future):
+        kind = type(result)  # a proxy answers ``isinstance`` by code of its own, which may raise
+        if issubclass(kind, asyncio.Future):
             self._later = True
             result.add_done_callback(self._settle)
             return result
-        if isinstance(result, CoroutineType):
+        if kind is CoroutineType:
             self._later = True
             return _finish_later(self._execution, result)
         self._execution.result(result)

@@ -313,3 +313,85 @@ def test_the_places_of_retrievals_and_feedback_are_guarded(quiet_telemetry: Capt
         otel_agent.feedback("accepted", response_id="msg_1")
     assert failures() == 1
     assert [record["event"] for record in quiet_telemetry.records] == ["otel_agent.retrieval.done"]
+
+
+class Lying:
+    """A proxy whose object has gone: asked for its class, it raises."""
+
+    @property
+    def __class__(self) -> Any:
+        raise ReferenceError("gone")
+
+
+class LyingError(Exception):
+    """An exception that does the same."""
+
+    @property
+    def __class__(self) -> Any:
+        raise ReferenceError("gone")
+
+
+def test_a_result_is_not_asked_for_its_class() -> None:
+    """``isinstance`` asks, and what answers may be the caller's own code."""
+    result = Lying()
+    with capture() as telemetry:
+        assert otel_agent.tool("look")(lambda: result)() is result
+    assert [call["otel_agent.tool.outcome"] for call in telemetry.tools] == ["ok"]
+
+
+def test_an_exception_is_not_asked_for_its_class() -> None:
+    """The host gets its own exception, and there is a record of it."""
+
+    def fail() -> NoReturn:
+        raise LyingError
+
+    with capture() as telemetry:
+        with contextlib.suppress(LyingError):
+            otel_agent.tool("look")(fail)()
+        with contextlib.suppress(LyingError), otel_agent.agent_run("looking"):
+            fail()
+    assert [call["otel_agent.tool.outcome"] for call in telemetry.tools] == ["error"]
+    assert [run["otel_agent.run.end_reason"] for run in telemetry.runs] == ["error"]
+
+
+def test_a_dispatcher_is_called_with_a_text_of_its_own_kind() -> None:
+    """Names and arguments that are strings underneath; their methods are not called."""
+
+    class Text(str):
+        __slots__ = ()
+        __hash__ = __eq__ = boom  # type: ignore[assignment]
+
+    with capture() as telemetry:
+        otel_agent.wrap_dispatcher(lambda name, arguments: None, ["look"])(Text("look"), Text('{"a": 1}'))
+    assert [call["gen_ai.tool.name"] for call in telemetry.tools] == ["look"]
+
+
+def test_a_panic_is_held() -> None:
+    """What libraries written in Rust raise when they panic is no ``Exception``."""
+    panic = type("PanicException", (BaseException,), {"__module__": guard.PANICS})
+
+    def panicking() -> NoReturn:
+        raise panic
+
+    before = tally.tallies().get(("failure", "seam"), 0)
+    assert guard.run("seam", panicking) is None
+    assert tally.tallies()[("failure", "seam")] == before + 1
+    with guard.loud(), pytest.raises(panic):
+        guard.run("seam", panicking)
+    with pytest.raises(KeyboardInterrupt):
+        guard.run("seam", interrupted)
+
+
+def interrupted() -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def test_the_log_of_our_failures_has_an_end(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """One line a class, a hundred classes; a class called by a sentence is not quoted."""
+    monkeypatch.setattr(guard, "_reported", set())
+    monkeypatch.setattr(guard.log, "propagate", True)
+    for name in ["I think the user wants", "x" * 200, *(f"Error{at}" for at in range(200))]:
+        guard.note("seam", type(name, (Exception,), {})())
+    assert len(set(caplog.messages)) == guard.MAX_REPORTS
+    assert "think" not in caplog.text
+    assert "xxx" not in caplog.text
