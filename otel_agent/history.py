@@ -241,7 +241,9 @@ class History:
 
 def role_of(item: Any) -> MessageRole:
     """The role of a message; ``item`` for what has none."""
-    role = plain(read(item, "role"))
+    role = read(item, "role")
+    if type(role) is not str:
+        role = plain(role)
     return _ROLES.get(role, "item") if type(role) is str else "item"
 
 

@@ -108,6 +108,7 @@ _TRUE: Final = _Flag(True)
 _FALSE: Final = _Flag(False)
 _BITS: Final = (_Bit(0), _Bit(1))
 _LEAVES: Final = frozenset({str, type(None)})
+_EXACT: Final = frozenset({str, type(None), dict, list, tuple, int, bool, float})
 _QUIET: Final = frozenset({"type", "role", "phase", "thought", "id", "status", "namespace", "index"})
 """Members that hold an identifier or a word at most, so they may be held; some of them decide how an item is read."""
 
@@ -188,8 +189,7 @@ class Snapshot:
     # The copy walks as the projection of `visible` does, so that equal copies mean equal projections.
 
     def _block(self, block: Any) -> Any:
-        block = comparable(block)
-        if type(block) is str or block is UNDECIDABLE:
+        if type(block) is not dict and (type(block := comparable(block)) is str or block is UNDECIDABLE):
             return block
         kind = kind_of(block)
         names = BLOCKS.get(kind, ())
@@ -224,8 +224,9 @@ class Snapshot:
         return model
 
     def _value(self, name: str, value: Any) -> Any:
-        value = comparable(value)
         kind = type(value)
+        if kind not in _EXACT:
+            kind = type(value := comparable(value))
         if kind in _LEAVES or value is UNDECIDABLE:
             return value
         if name in BLOCK_LISTS:
@@ -261,8 +262,9 @@ def _weakly(make: Callable[[weakref.ref[Any], Any], Any], block: Any, known: Any
 
 def free(value: Any, depth: int) -> Any:
     """Structural copy of a free-form JSON value."""
-    value = comparable(value)
     kind = type(value)
+    if kind not in _EXACT:
+        kind = type(value := comparable(value))
     if kind in _LEAVES:
         return value
     if kind is bool:

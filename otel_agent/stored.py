@@ -42,7 +42,7 @@ def plain(value: Any) -> Any:
 
 def listed(value: Any) -> list[Any] | tuple[Any, ...]:
     """``value`` when it is a list or tuple, else empty: a one-shot iterable of the caller's must not be walked."""
-    found = plain(value)
+    found = value if type(value) is list else plain(value)
     return found if type(found) in (list, tuple) else ()
 
 
@@ -87,6 +87,8 @@ def read(source: Any, name: str) -> Any:
 
     Cheap where the name is missing: a pydantic model takes microseconds to say so.
     """
+    if type(source) is dict:  # nearly always
+        return source.get(name)
     if issubclass(type(source), dict):
         return dict.get(source, name)
     own = instance_dict(source)

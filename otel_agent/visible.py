@@ -104,12 +104,14 @@ _encode: Final = encoder(sort_keys=False)
 def kind_of(item: Any) -> str:
     """The type by which a message, item, block or part is read."""
     find = item.get if type(item) is dict else partial(read, item)
-    kind = plain(find("type"))
-    if type(kind) is not str:
+    kind = find("type")
+    if type(kind) is not str and type(kind := plain(kind)) is not str:
         if find("role") is None:
             return "thought" if find("thought") is True else "part"
         kind = "message"
-    return HIDDEN_PHASE if kind == "message" and plain(find("phase")) == HIDDEN_PHASE else kind
+    if kind == "message" and (phase := find("phase")) is not None and plain(phase) == HIDDEN_PHASE:
+        return HIDDEN_PHASE
+    return kind
 
 
 def encoded(item: Any) -> bytes:
@@ -118,8 +120,7 @@ def encoded(item: Any) -> bytes:
 
 
 def _block(block: Any) -> Any:
-    block = plain(block)
-    if type(block) is str:
+    if type(block) is not dict and type(block := plain(block)) is str:
         return _text(block)
     kind = kind_of(block)
     return [kind, *_members(block, BLOCKS.get(kind, ()))]
