@@ -195,7 +195,7 @@ class Meters:
         last: LabelSet | None = None
         values: LabelValues = {}
         key: tuple[object, ...] = ()
-        series = self._fetched if semconv.OTEL_AGENT_RESPONSE_FETCHED in attributes else self._series[record]
+        series = self._fetched if find(semconv.OTEL_AGENT_RESPONSE_FETCHED) else self._series[record]
         for name, amount, part, labels, histogram, sums in series:
             value = find(name)
             if value is None or (amount is not None and (value := amount(value)) is None):
