@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Final
+from typing import Any, Final
 
 from opentelemetry import metrics, trace
 from opentelemetry._logs import LoggerProvider, get_logger_provider
@@ -19,7 +19,7 @@ from otel_agent.digest import Digester
 from otel_agent.emit import Emitter
 from otel_agent.guard import log
 from otel_agent.instrument.responses import Responses
-from otel_agent.settings import Settings
+from otel_agent.settings import Settings, SettingsError
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,25 @@ def package_version() -> str:
 
 
 def global_providers() -> Providers:
-    """The host's providers; placeholders of the API where the host has set none, which follow when it does."""
-    return Providers(trace.get_tracer_provider(), metrics.get_meter_provider(), get_logger_provider())
+    """The host's providers; placeholders of the API where the host has set none, which follow when it does.
+
+    Raises :class:`otel_agent.settings.SettingsError` where a variable asks the API for one that is not installed.
+    """
+    return Providers(*(_asked(variable, get) for variable, get in _GLOBAL))
+
+
+_GLOBAL: Final[tuple[tuple[str, Callable[[], Any]], ...]] = (
+    ("OTEL_PYTHON_TRACER_PROVIDER", trace.get_tracer_provider),
+    ("OTEL_PYTHON_METER_PROVIDER", metrics.get_meter_provider),
+    ("OTEL_PYTHON_LOGGER_PROVIDER", get_logger_provider),
+)
+
+
+def _asked(variable: str, get: Callable[[], Any]) -> Any:
+    try:
+        return get()
+    except StopIteration:  # the API's way to say so
+        raise SettingsError(f"{variable} names no provider that is installed; unset it, or write sdk_{variable[12:].lower()}") from None
 
 
 def make(providers: Providers, settings: Settings) -> Runtime:

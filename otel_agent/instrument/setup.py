@@ -54,6 +54,7 @@ _failed: Final[dict[str, str]] = {}
 _missing: Final[dict[str, tuple[str, ...]]] = {}
 _owned: Any = None
 _used: Providers | None = None
+_sink = "host"
 
 
 def instrument(
@@ -73,7 +74,7 @@ def instrument(
     Raises :class:`otel_agent.settings.SettingsError` for an unusable setting and ``ValueError`` for an unknown SDK name: at start-up,
     where a person sees it. Nothing raises afterwards. When no supported SDK is installed, a warning is logged and ``covered`` is false.
     """
-    global _used
+    global _used, _sink
     names = _named(sdks)
     if unknown := [name for name in names if name not in SDKS]:
         raise ValueError(f"no instrumentation for {len(unknown)} of the sdks named; known: {', '.join(SDKS)}")
@@ -82,11 +83,11 @@ def instrument(
     settings = from_env(exporting=not all(given)) if settings is None else settings
     with _lock:
         before = _owned
-        _used, sink = _providers(host, *given, settings)
+        _used, _sink = _providers(host, *given, settings)
         runtime.install(runtime.make(_used, settings))
         for name in names:
             _want(name)
-        report = _report(names, sink)
+        report = _report(names, _sink)
     if before is not None and before is not _owned:
         before.shutdown(settings.exit_timeout)
     if not report.covered:
@@ -96,7 +97,7 @@ def instrument(
 
 def uninstrument(sdks: Iterable[str] | None = None) -> None:
     """Stop observing: the SDKs' own functions are back, by identity. Providers set up here are flushed and stopped."""
-    global _owned, _used
+    global _owned, _used, _sink
     with _lock:
         for name in _named(sdks):
             _wanted.discard(name)
@@ -105,7 +106,7 @@ def uninstrument(sdks: Iterable[str] | None = None) -> None:
         if _wanted:
             return
         runtime.install(None)
-        owned, _owned, _used = _owned, None, None
+        owned, _owned, _used, _sink = _owned, None, None, "host"
     if owned is not None:
         owned.shutdown(Settings().exit_timeout)
 
@@ -220,7 +221,7 @@ def _report(names: tuple[str, ...], sink: str) -> Report:
 
 def status() -> Report:
     """What is observed now."""
-    return _report(tuple(SDKS), "host" if _owned is None else "own" if _owned.open else "off")
+    return _report(tuple(SDKS), "off" if _sink == "own" and not _owned.open else _sink)
 
 
 def _version(name: str) -> str | None:

@@ -187,6 +187,32 @@ def test_a_host_that_exports_by_itself_may_use_other_exporters(monkeypatch: pyte
         otel_agent.instrument()
 
 
+@pytest.mark.parametrize("signal", ["TRACER", "METER", "LOGGER"])
+def test_a_provider_that_is_not_installed_is_named(signal: str) -> None:
+    """The API ends its search with ``StopIteration``, which says nothing to a reader and breaks generators."""
+    program = "import otel_agent\ntry: otel_agent.instrument()\nexcept otel_agent.SettingsError as error: print(error)"
+    name = f"OTEL_PYTHON_{signal}_PROVIDER"
+    ended = run(PYTHON, "-c", program, env=environment(**{name: SECRET}))
+    assert ended.out == f"{name} names no provider that is installed; unset it, or write sdk_{signal.lower()}_provider\n"
+
+
+@pytest.mark.parametrize(
+    ("env", "expected"), [({}, ["own", "own", "host", "host", "off"]), ({"OTEL_SDK_DISABLED": "true"}, ["off"] * 2 + ["host"])]
+)
+def test_status_says_where_records_go(env: dict[str, str], expected: list[str]) -> None:
+    """As :func:`instrument` reported it, until that changes."""
+    program = (
+        "import otel_agent, sys\nfrom otel_agent.sdk import Memory\nmemory = Memory()\n"
+        "print(otel_agent.instrument().sink, otel_agent.status().sink)\n"
+        "if 'host' in sys.argv: print(otel_agent.instrument(memory.tracer, memory.meter, memory.logger).sink, otel_agent.status().sink)\n"
+        "if 'host' in sys.argv: otel_agent.instrument(); otel_agent.shutdown()\n"
+        "else: otel_agent.uninstrument()\n"
+        "print(otel_agent.status().sink)"
+    )
+    ended = run(PYTHON, "-c", program, *(() if env else ("host",)), env=environment(**env))
+    assert ended.out.split() == expected, ended.err
+
+
 def test_the_launcher_refuses_to_start() -> None:
     """``otel-agent run`` ends with 2 and starts nothing."""
     ended = run(*OTEL_AGENT_RUN, PYTHON, "-c", "print('started')", env=environment(OTEL_EXPORTER_OTLP_TIMEOUT=SECRET))
