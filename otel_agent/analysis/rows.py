@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from otel_agent.records import ModelTurn, Record, TextStep, ToolExecution, facts
+from otel_agent.records import ModelTurn, Record, TextStep, ToolExecution, background, facts
 
 Row = Mapping[str, Any]
 
@@ -27,8 +27,8 @@ def by_field(record: type[Record], row: Row) -> dict[str, Any]:
 
 
 def turns_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Model turns in the order of their numbers; those outside a run stay in the order given."""
-    turns = [by_field(ModelTurn, row) for row in rows]
+    """Model turns in the order of their numbers; those outside a run stay in the order given. A background turn is one."""
+    turns = background.once(by_field(ModelTurn, row) for row in rows)
     return sorted(turns, key=lambda turn: turn.get("turn", 0))
 
 

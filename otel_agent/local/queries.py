@@ -16,6 +16,7 @@ import duckdb
 
 from otel_agent.local.flags import flags
 from otel_agent.local.views import RECORD_VIEWS
+from otel_agent.records import background
 
 Facts = dict[str, Any]
 
@@ -116,8 +117,9 @@ def _total(rows: Iterable[Mapping[str, Any]], field: str) -> int | None:
 
 def _seen(turns: list[Facts], tools: list[Facts]) -> Facts:
     """Totals counted here, for what has no record of its own that sums them up."""
+    turns = background.once(turns)
     counted = {
-        "turns": len(turns),
+        "turns": sum(map(background.began, turns)),
         "tool_calls": len(tools),
         "tool_failures": sum(1 for tool in tools if tool.get("outcome") != "ok"),
         "input_tokens": _total(turns, "input_tokens"),

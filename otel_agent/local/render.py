@@ -24,8 +24,8 @@ UNSTATED: Final = "not stated"
 
 _TURN_FACTS: Final = (
     "request_model", "response_model", "reasoning_level", "max_tokens", "input_tokens", "cache_read_tokens", "output_tokens",
-    "reasoning_tokens", "attempts", "stream_end", "usage_state", "prefix_break", "first_changed", "replayed_items", "dropped_items",
-    "edited_items", "undeclared_tool_calls", "error_type",
+    "reasoning_tokens", "attempts", "stream_end", "fetched", "usage_state", "prefix_break", "first_changed", "replayed_items",
+    "dropped_items", "edited_items", "undeclared_tool_calls", "error_type",
 )  # fmt: skip
 _TOOL_FACTS: Final = (
     "effect", "validation", "decision", "rule_id", "approval", "repeat", "same_result", "cycle", "overlap", "error_type",
@@ -231,6 +231,8 @@ def _turn(turn: Facts) -> Text:
     reason = str(turn.get("finish_reason", UNSTATED))
     outcome = f"{reason}, truncated by {turn.get('truncated_by', 'a limit')}" if turn.get("truncated") else reason
     good = not turn.get("truncated") and "error_type" not in turn
+    if reason == "pending":  # its usage is that of its end, which has a line of its own
+        turn = {name: value for name, value in turn.items() if name != "usage_state"}
     return _line(f"{number} {turn.get('operation', '')}".rstrip(), turn.get("duration"), outcome, good, _facts(turn, _TURN_FACTS))
 
 

@@ -13,10 +13,11 @@ import pytest
 from rich.console import Console
 
 from otel_agent.cli import main
-from otel_agent.local import reader, state
+from otel_agent.local import queries, reader, state
 from otel_agent.local.render import render_run, render_runs, seconds
+from otel_agent.local.rows import log_rows
 from otel_agent.local.server import LocalServer
-from otel_agent.local.store import StoreError
+from otel_agent.local.store import Store, StoreError
 from otel_agent.records import Feedback, Retrieval, TextStep
 
 from . import payloads
@@ -416,3 +417,32 @@ def test_without_a_store_the_way_to_one_is_said(database: Path, capsys: pytest.C
     for words in (["runs"], ["show", "abc"], ["economics", "abc"], ["prune", "--keep", "1"]):
         assert main([*words, "--store", str(database)]) == 2
         assert "start otel-agent local" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("run", ["waits", None])
+def test_a_background_turn_counts_once(run: str | None, database: Path) -> None:
+    """Both its records are shown, the run's totals have it once, and nobody is told that its usage is missing."""
+    asked = turn(run, run and 1, response_id="a", finish_reason="pending", usage_state="missing", input_tokens=None, output_tokens=None)
+    fetched = turn(run, run and 1, response_id="a", fetched=True)
+    store = Store(database)
+    store.append([log_rows(logs(asked, fetched, trace=7))])
+    found = queries.list_runs(store.cursor())
+    (listed,) = found["no_run" if run is None else "runs"]
+    shown = queries.show_run(store.cursor(), listed["trace_id" if run is None else "run_id"])
+    store.close()
+    assert (listed["turns"], listed["input_tokens"], listed["output_tokens"], listed["flags"]) == (1, 1000, 100, [])
+    assert shown is not None
+    assert (len(shown["turn_records"]), shown["turns"]) == (2, 1)
+    tree = drawn(render_run(shown))
+    assert "pending" in tree
+    assert "fetched=True" in tree
+    assert "usage_state" not in tree
+
+
+def test_the_end_of_another_runs_turn_is_no_turn_of_the_run_that_fetched_it(database: Path) -> None:
+    """As in the totals of its own record; the tokens are its own."""
+    store = Store(database)
+    store.append([log_rows(logs(started("fetches"), turn("fetches", None, response_id="a", fetched=True)))])
+    (listed,) = queries.list_runs(store.cursor())["runs"]
+    store.close()
+    assert (listed["turns"], listed["input_tokens"]) == (0, 1000)
