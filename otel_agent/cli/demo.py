@@ -12,7 +12,7 @@ from typing import Any
 
 from otel_agent.cli.extras import EXTRAS, MissingExtra, missing
 from otel_agent.instrument.runtime import package_version
-from otel_agent.settings import cache_home, child_environment
+from otel_agent.settings import cache_home, child_environment, from_env
 
 
 def add(parsers: Any) -> None:
@@ -37,6 +37,8 @@ def act(arguments: argparse.Namespace) -> int:
         raise MissingExtra(
             f"--store names a file that exists; name a new one, or look into it with: otel-agent runs --store {arguments.store}"
         )
+    if arguments.endpoint is not None:
+        from_env({"OTEL_EXPORTER_OTLP_ENDPOINT": arguments.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": arguments.protocol})
     lacking = missing("demo")
     if not lacking:
         from otel_agent.demo.play import Options, play

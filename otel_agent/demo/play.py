@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -84,9 +84,10 @@ def _act(console: Console, standin: Standin, endpoint: str, protocol: str) -> bo
         OTEL_AGENT_EXIT_TIMEOUT="20",
         ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE="content",
     )
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    # A session of its own: what interrupts the demo at the terminal is this process's affair, and the agents print no tracebacks of it.
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with child, Progress(*columns, console=console, transient=False) as progress:
+    with child, _ended_with_us(child), Progress(*columns, console=console, transient=False) as progress:
         task = progress.add_task("playing", total=PLANNED)
         for name in _done(child):
             progress.update(task, advance=1, description=f"played {name}")
@@ -94,6 +95,15 @@ def _act(console: Console, standin: Standin, endpoint: str, protocol: str) -> bo
         code = child.wait(TIME_LIMIT)
         progress.update(task, description="recorded" if code == 0 else f"the agents ended with code {code}")
     return code != 0
+
+
+@contextmanager
+def _ended_with_us(child: subprocess.Popen[str]) -> Iterator[None]:
+    """Whatever ends the demo ends its agents."""
+    try:
+        yield
+    finally:
+        child.terminate()
 
 
 def _done(child: subprocess.Popen[str]) -> Iterator[str]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 
 from otel_agent.demo.scripts import SCENARIOS
 
@@ -27,3 +30,23 @@ def test_what_nobody_took_was_not_sent() -> None:
     assert ended.code == 1
     assert f"not everything was taken at {endpoint}" in " ".join(ended.out.split())
     assert "were sent" not in ended.out
+
+
+def test_an_endpoint_that_is_none_is_refused_before_anything_starts() -> None:
+    """The variable that it becomes is named, with the remedy."""
+    ended = run(PYTHON, "-m", "otel_agent.cli", "demo", "--endpoint", "nonsense", "--no-install", env=environment())
+    assert (ended.code, ended.out) == (2, "")
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT" in ended.err
+    assert "http://localhost:4318" in ended.err
+
+
+def test_an_interrupted_demo_ends_its_agents_without_a_traceback() -> None:
+    """As Ctrl-C at the terminal: the whole group gets the signal, while the agents are starting."""
+    command = [PYTHON, "-m", "otel_agent.cli", "demo", "--no-install"]
+    demo = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    assert demo.stdout is not None
+    said = demo.stdout.readline()
+    os.killpg(demo.pid, signal.SIGINT)
+    said += demo.communicate(timeout=60)[0]
+    assert demo.returncode == 130
+    assert "Traceback" not in said
