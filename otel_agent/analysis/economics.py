@@ -248,7 +248,7 @@ def _reasoning_resent(done: Sequence[Row]) -> int | None:
     if not any(back):
         return None
     later = [sum(takewhile(bool, back[number:])) for number in range(1, len(done) + 1)]
-    return _sum(turn.get("reasoning_tokens", 0) * reads for turn, reads in zip(done, later, strict=True))
+    return _sum(turn["reasoning_tokens"] * reads for turn, reads in zip(done, later, strict=True) if "reasoning_tokens" in turn)
 
 
 def as_json(report: Plan | RunEconomics) -> dict[str, Any]:

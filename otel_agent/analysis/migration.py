@@ -52,7 +52,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage. Shares and means are ``None`` where there is nothing they could be of.
+    """One stage. Shares and means are ``None`` where there is nothing they could be of; counts, where no record states what is counted.
 
     ``mismatch_rate``: inputs that did not fit the declared schema, of those that were checked (of text steps, or of typed calls).
     ``dead_resent_tokens``: read again because of text that is neither action nor answer, over all runs; ``dead_method`` says how known.
@@ -67,12 +67,12 @@ class Stage:
     outcomes: Mapping[str, int]
     malformed_share: float | None
     invented_share: float | None
-    checked: int
-    mismatched: int
+    checked: int | None
+    mismatched: int | None
     mismatch_rate: float | None
     undeclared_tools: int
     tool_calls: int
-    tool_failures: int
+    tool_failures: int | None
     tool_failure_share: float | None
     input_tokens: int | None
     output_tokens: int | None
@@ -130,23 +130,33 @@ def _stage(name: str, runs: Sequence[Run], counted: DeadTokens) -> Stage:
     steps = [step for run in runs for step in run.steps]
     turns = [turn for run in runs for turn in run.turns if turn.get("operation", "chat") in GENERATING]
     tools = [tool for run in runs for tool in run.tools]
-    outcomes = Counter(str(step["outcome"]) for step in steps)
-    verdicts = Counter(row.get("validation", "skipped") for row in steps or tools)
+    outcomes, verdicts, results = _said(steps, "outcome"), _said(steps or tools, "validation"), _said(tools, "outcome")
     requests = sum(run.requests for run in runs)
-    failures = sum(tool.get("outcome") != "ok" for tool in tools)
+    failures = _known(results.total() - results["ok"], results, tools)
     read, written = total(turns, "input_tokens"), total(turns, "output_tokens")
     dead, method = _dead(runs, counted)
-    checked = verdicts["passed"] + verdicts["failed"]
+    checked = _known(verdicts["passed"] + verdicts["failed"], verdicts, steps or tools)
     return Stage(
         stage=name, runs=len(runs), requests=requests, requests_per_run=_mean(requests, runs), steps=len(steps),
-        outcomes=dict(sorted(outcomes.items())), malformed_share=share(outcomes["malformed"], len(steps)),
-        invented_share=share(outcomes["invented_observation"], len(steps)), checked=checked, mismatched=verdicts["failed"],
-        mismatch_rate=share(verdicts["failed"], checked), undeclared_tools=_undeclared(steps or tools), tool_calls=len(tools),
-        tool_failures=failures, tool_failure_share=share(failures, len(tools)), input_tokens=read, output_tokens=written,
+        outcomes=dict(sorted(outcomes.items())), malformed_share=share(outcomes["malformed"], outcomes.total()),
+        invented_share=share(outcomes["invented_observation"], outcomes.total()), checked=checked,
+        mismatched=_known(verdicts["failed"], verdicts, steps or tools), mismatch_rate=share(verdicts["failed"], checked),
+        undeclared_tools=_undeclared(steps or tools), tool_calls=len(tools),
+        tool_failures=failures, tool_failure_share=share(failures, results.total()), input_tokens=read, output_tokens=written,
         input_tokens_per_run=_mean(read, runs), output_tokens_per_run=_mean(written, runs),
         usage_missing_turns=sum("input_tokens" not in turn for turn in turns), dead_resent_tokens=dead,
         dead_resent_per_run=_mean(dead, runs), dead_method=method,
     )  # fmt: skip
+
+
+def _said(rows: Iterable[Row], field: str) -> Counter[str]:
+    """How often each value of a fact was stated: a record that anybody sent may lack any."""
+    return Counter(str(row[field]) for row in rows if field in row)
+
+
+def _known(amount: int, said: Counter[str], rows: Sequence[Row]) -> int | None:
+    """``amount``, unless there are rows and none of them says: absent is not zero."""
+    return amount if said or not rows else None
 
 
 def _mean(amount: int | None, runs: Sequence[Run]) -> float | None:
@@ -158,12 +168,12 @@ def _undeclared(rows: Iterable[Row]) -> int:
 
 
 def _dead(runs: Sequence[Run], counted: DeadTokens) -> tuple[int | None, str | None]:
-    """Tokens read again because of dead text, and how that is known. ``None`` for runs that have no steps."""
-    written = [run for run in runs if run.steps]
+    """Tokens read again because of dead text, and how that is known. ``None`` for runs whose steps do not say, or that have none."""
+    written = [(run, dead) for run in runs if (dead := _dead_of(run, counted))]
     if not written:
         return None, None
-    known = all((run.run_id, number) in counted for run in written for number, _ in _numbered(run))
-    tokens = sum(text_resent(_dead_of(run, counted), run.requests) for run in written)
+    known = all((run.run_id, number) in counted for run in runs for number, _ in _numbered(run))
+    tokens = sum(text_resent(dead, run.requests) for run, dead in written)
     return tokens, EXACT if known else ESTIMATED
 
 
@@ -172,12 +182,13 @@ def _numbered(run: Run) -> list[tuple[int, Row]]:
 
 
 def _dead_of(run: Run, counted: DeadTokens) -> list[tuple[int, int]]:
-    """(turn, dead tokens) of each step."""
-    return [(int(step.get("turn", number)), counted.get((run.run_id, number), _estimate(step))) for number, step in _numbered(run)]
+    """(turn, dead tokens) of each step of which they are known."""
+    found = [(int(step.get("turn", number)), counted.get((run.run_id, number), _estimate(step))) for number, step in _numbered(run)]
+    return [(turn, tokens) for turn, tokens in found if tokens is not None]
 
 
-def _estimate(step: Row) -> int:
-    return -(-int(step.get("dead_text_band", 0)) // BYTES_PER_TOKEN)
+def _estimate(step: Row) -> int | None:
+    return -(-int(step["dead_text_band"]) // BYTES_PER_TOKEN) if "dead_text_band" in step else None
 
 
 def _change(before: Stage, after: Stage) -> Change:

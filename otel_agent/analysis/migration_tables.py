@@ -47,7 +47,7 @@ def _cell(name: str, value: Any) -> str:
 
 def _outcomes(stages: tuple[Stage, ...]) -> Table:
     names = sorted({name for stage in stages for name in stage.outcomes})
-    rows = [(name, *(cell(stage.outcomes.get(name, 0) if stage.steps else None) for stage in stages)) for name in names]
+    rows = [(name, *(cell(stage.outcomes.get(name, 0) if stage.outcomes else None) for stage in stages)) for name in names]
     return Table("outcomes of the text steps", rows, ("", *(stage.stage for stage in stages)))
 
 

@@ -115,13 +115,19 @@ def _total(rows: Iterable[Mapping[str, Any]], field: str) -> int | None:
     return sum(found) if found else None
 
 
+def _failures(tools: list[Facts]) -> int | None:
+    """Of the executions whose outcome is stated; ``None`` when there are some and none is."""
+    outcomes = [tool["outcome"] for tool in tools if "outcome" in tool]
+    return len(outcomes) - outcomes.count("ok") if outcomes or not tools else None
+
+
 def _seen(turns: list[Facts], tools: list[Facts]) -> Facts:
     """Totals counted here, for what has no record of its own that sums them up."""
     turns = background.once(turns)
     counted = {
         "turns": sum(map(background.began, turns)),
         "tool_calls": len(tools),
-        "tool_failures": sum(1 for tool in tools if tool.get("outcome") != "ok"),
+        "tool_failures": _failures(tools),
         "input_tokens": _total(turns, "input_tokens"),
         "output_tokens": _total(turns, "output_tokens"),
     }

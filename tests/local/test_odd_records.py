@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 
 from otel_agent import allowlist
+from otel_agent.cli import main
 from otel_agent.local import queries, render
 from otel_agent.local.guard import guard_logs
 from otel_agent.local.rows import log_rows
@@ -115,3 +116,45 @@ def test_a_duration_that_cannot_be_true_moves_no_beginning(database: Path) -> No
     store.close()
     assert began == {"r3": queries.iso(payloads.START), "r2": queries.iso(payloads.START + payloads.SECOND // 2),
                      "r1": queries.iso(payloads.START - payloads.SECOND // 2)}  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_odd_records_are_analysed(seed: int, database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each run by itself and beside another, as text and as JSON, with and without prices; nothing raises."""
+    request = odd_request(random.Random(seed), 6)
+    guard_logs(request, allowlist.load(), Counter())
+    with_prices = tmp_path / "prices.toml"
+    with_prices.write_text('[models."gpt-5"]\ninput = 1\noutput = 2\ncached_input = 1\ncache_write = 1\n')
+    store = Store(database)
+    store.append([log_rows(request), log_rows(payloads.logs(payloads.turn("sound", 1), payloads.ended("sound")))])
+    found = queries.list_runs(store.cursor(), limit=1000)
+    store.close()
+    where = ["--store", str(database)]
+    for identity in [*(run["run_id"] for run in found["runs"]), *(trace["trace_id"] for trace in found["no_run"])]:
+        assert main(["economics", identity, *where]) == 0
+        assert main(["economics", identity, "--prices", str(with_prices), *where]) in (0, 2)
+        capsys.readouterr()
+        for words in (["economics", identity], ["migration", f"odd={identity}", "sound"][: 2 if identity == "sound" else 3]):
+            assert main([*words, "--json", *where]) == 0
+            assert json.loads(capsys.readouterr().out)
+
+
+def test_what_no_record_states_is_absent(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Never zero, and no failure either."""
+    request = payloads.logs(payloads.turn("bare", 1), payloads.turn("bare", 2, replayed_items=1), payloads.tool("bare", 1))
+    stated = {RUN, "otel_agent.run.turn", "otel_agent.replay.items"}
+    for record in request.resource_logs[0].scope_logs[0].log_records:
+        kept = [pair for pair in record.attributes if pair.key in stated]
+        del record.attributes[:]
+        record.attributes.extend(kept)
+    store = Store(database)
+    store.append([log_rows(request)])
+    (listed,) = queries.list_runs(store.cursor())["runs"]
+    store.close()
+    assert "tool_failures" not in listed
+    assert main(["economics", "bare", "--json", "--store", str(database)]) == 0
+    assert set(json.loads(capsys.readouterr().out)) == {"turns", "failed_turns", "usage_missing_turns", "per_turn"}
+    assert main(["migration", "bare", "--json", "--store", str(database)]) == 0
+    (stage,) = json.loads(capsys.readouterr().out)["stages"]
+    assert (stage["requests"], stage["tool_calls"], stage["usage_missing_turns"]) == (2, 1, 2)
+    assert not {"tool_failures", "tool_failure_share", "checked", "mismatched", "mismatch_rate", "input_tokens"} & set(stage)

@@ -59,6 +59,15 @@ def test_the_mismatch_rate_is_of_the_inputs_that_were_checked() -> None:
     assert unchecked.mismatch_rate is None
 
 
+def test_steps_that_do_not_say_leave_the_figures_absent() -> None:
+    """Shares are of those that say."""
+    (silent,) = migration.report(migration.runs_of([{"run_id": "r", "step": 1}])).stages
+    assert (silent.steps, silent.outcomes, silent.malformed_share, silent.checked, silent.dead_resent_tokens) == (1, {}, None, None, None)
+    (some,) = migration.report(migration.runs_of([{"run_id": "r", "step": 1}, step(2, "r", "malformed", 64), step(3, "r")])).stages
+    assert (some.malformed_share, some.invented_share, some.dead_resent_tokens) == (0.5, 0.0, 16)
+    assert "outcomes" in render(migration.report(migration.runs_of([step(1)])))
+
+
 def test_changes_are_attributed_to_the_stage_that_made_them() -> None:
     """Stages in the order of their first run; differences of means and shares."""
     steps = [
