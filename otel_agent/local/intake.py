@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
@@ -50,10 +51,14 @@ class Intake:
         self.settings = settings
         self.admission = Admission(max_requests=settings.max_pending_requests, max_bytes=settings.max_pending_bytes)
         self.removed: Counter[str] = Counter()
-        self.stored: Counter[str] = Counter()
         self._allowed = allowed
         self._writer = writer
         self._decoder = ThreadPoolExecutor(1, thread_name_prefix="otel-agent-decoder")
+
+    @property
+    def stored(self) -> Mapping[str, int]:
+        """Rows on disk since the start, by table."""
+        return self._writer.stored
 
     def check_sender(self, header: str | None) -> None:
         """Raises :class:`Refused` when a token is required and ``header`` does not carry it."""
@@ -80,8 +85,6 @@ class Intake:
 
     def commit(self, prepared: Prepared) -> Future[None]:
         """Queue the rows; resolves once they are on disk."""
-        for table, rows in prepared.rows.items():
-            self.stored[table] += len(rows)
         return self._writer.put(prepared.rows)
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ import logging
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -59,9 +60,10 @@ class Chore:
 
 
 class Writer:
-    """The thread that owns appending. Closing writes what is queued first."""
+    """The thread that owns appending. Closing writes what is queued first. ``stored``: rows committed, by table."""
 
     def __init__(self, store: Store, *, gather: float, gather_rows: int) -> None:
+        self.stored: Counter[str] = Counter()
         self._store = store
         self._gather = gather
         self._gather_rows = gather_rows
@@ -118,7 +120,8 @@ class Writer:
     def _commit(self, group: list[Batch]) -> None:
         failure = self._append(group)
         if failure is None:
-            for batch in group:
+            for batch in group:  # counted before the sender is told, so that whoever asks afterwards finds its rows
+                self.stored.update({table: len(rows) for table, rows in batch.rows.items()})
                 batch.done.set_result(None)
         elif len(group) > 1:
             for batch in group:  # one bad batch must not fail its neighbours

@@ -245,6 +245,7 @@ def test_a_bad_batch_fails_alone(server: LocalServer, monkeypatch: pytest.Monkey
     for sender in senders:
         sender.join(10)
     assert answers == {11: 200, 12: 200, 13: 503, 14: 200, 15: 200}
+    assert reader.stats(server.settings.path)["stored"] == {"spans": 4}
 
 
 def test_empty_requests_succeed(server: LocalServer) -> None:
