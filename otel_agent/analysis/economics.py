@@ -18,10 +18,8 @@ from otel_agent.analysis.money import Bill
 from otel_agent.analysis.prices import Price, Prices
 from otel_agent.analysis.resend import Fit
 from otel_agent.analysis.rows import Row, share, total, turns_of
-
-GENERATING: Final = frozenset({"chat", "text_completion", "generate_content"})
-"""Operations that read the conversation. Embeddings do not, and fetching a response again reads nothing anew."""
-
+from otel_agent.records import background
+from otel_agent.records.closed import GENERATING
 
 MOST_TURNS: Final = 100_000
 """Of a plan, which lists each."""
@@ -223,10 +221,14 @@ def _turns(done: Sequence[Row]) -> tuple[Turn, ...]:
 
 
 def _input_before(turn: Row, earlier: Sequence[Row]) -> int | None:
-    """The input of the last turn of the same conversation that reported one; without facts of the history, of the last turn."""
-    if "history_digest" in turn and "stable_prefix" not in turn and "previous_response_id" not in turn:
+    """The input of the last turn of the same conversation that reported one; without facts of the history, of the last turn.
+
+    The rule of :mod:`otel_agent.instrument.resent`, which goes by what is known when a turn ends. The end of another run's turn is none.
+    """
+    afresh = "history_digest" in turn and "stable_prefix" not in turn and "previous_response_id" not in turn
+    if afresh or not background.began(turn):
         return None
-    known = [one for one in earlier if "input_tokens" in one]
+    known = [one for one in earlier if "input_tokens" in one and background.began(one)]
     length = None if "first_changed" in turn else turn.get("stable_prefix")
     same = [one for one in known if length is not None and one.get("message_count") == length]
     return next((one["input_tokens"] for one in reversed(same or known)), None)

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
-from otel_agent.analysis.economics import GENERATING
 from otel_agent.analysis.resend import text_resent
 from otel_agent.analysis.rows import Row, share, steps_of, tools_of, total, turns_of
+from otel_agent.records.closed import GENERATING
 
 BYTES_PER_TOKEN: Final = 4
 ESTIMATED: Final = "estimated: 4 bytes a token, from size bands (up to twice the text, 64 bytes at the least)"

@@ -13,7 +13,8 @@ from otel_agent.digest import AnswerDigest
 from otel_agent.emit import Started
 from otel_agent.fields import OTHER, error_type, get, identifier
 from otel_agent.history import HistoryFacts
-from otel_agent.instrument import runtime, turns
+from otel_agent.instrument import resent, runtime, turns
+from otel_agent.instrument.resent import Sent
 from otel_agent.instrument.responses import Asked
 from otel_agent.instrument.state import Run, current_run
 from otel_agent.instrument.timing import StreamTimes
@@ -185,21 +186,22 @@ class Call:
     def _finish(self, facts: ResponseFacts, end: StreamEnd | None, failure: ErrorFacts | None) -> None:
         values = {**self._later, **self._response_values(facts, end, failure)}
         self._runtime.emitter.finish(self._started, values)
+        sent = resent.sent_by(self._turn, self.facts, values)
         if self.adapter.api == "responses" and facts.response_id is not None:
-            self._keep(facts.response_id, facts)
+            self._keep(facts.response_id, facts, sent)
         if self._run is not None:
             if end is not None and facts.announced:
                 guard.run("call.remember", self._run.remember_stream, facts.announced)
-            self._run.end_turn(self.facts.request_model, values, facts.tool_calls)
+            self._run.end_turn(self.facts.request_model, values, facts.tool_calls, sent)
 
-    def _keep(self, response_id: str, facts: ResponseFacts) -> None:
+    def _keep(self, response_id: str, facts: ResponseFacts, sent: Sent | None) -> None:
         """Keep in mind whether the end of a response has been recorded: it may be fetched later."""
         responses = self._runtime.responses
         if facts.ended:
             responses.tell(response_id)
         else:
             run_id = None if self._run is None else self._run.run_id
-            responses.begin(response_id, Asked(self.facts, run_id, self._turn, facts.usage.state == "missing"))
+            responses.begin(response_id, Asked(self.facts, run_id, self._turn, facts.usage.state == "missing", sent))
 
     def _response_values(self, facts: ResponseFacts, end: StreamEnd | None, failure: ErrorFacts | None) -> dict[str, Any]:
         values = turns.response_values(facts)

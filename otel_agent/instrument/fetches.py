@@ -60,8 +60,9 @@ class Fetch(Call):
         emitter = self._runtime.emitter
         emitter.finish(emitter.begin(ModelTurn, self.facts.request_model, self._values, self._context, self._since), values)
         if self._run is not None:
-            missing = self._is_own and self._asked is not None and self._asked.usage_missing
-            self._run.end_fetch(self.facts.request_model, values, facts.tool_calls, known_missing=missing)
+            asked = self._asked if self._is_own else None
+            missing, sent = (False, None) if asked is None else (asked.usage_missing, asked.sent)
+            self._run.end_fetch(self.facts.request_model, values, facts.tool_calls, sent, known_missing=missing)
 
     def _is_news(self, facts: ResponseFacts) -> bool:
         """Whether nobody has recorded this end. One that another process waited for in one call, that process has."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, Final, NamedTuple
 
+from otel_agent.instrument.resent import Sent
 from otel_agent.protocol import RequestFacts
 
 MOST: Final = 10_000
@@ -21,6 +22,7 @@ class Asked(NamedTuple):
     run_id: str | None
     turn: int | None
     usage_missing: bool
+    sent: Sent | None = None
 
 
 class Responses:

@@ -16,6 +16,7 @@ from otel_agent.digest import Digester
 from otel_agent.fields import get, items, present
 from otel_agent.guard import run as guarded
 from otel_agent.history import History
+from otel_agent.instrument.resent import Resent, Sent
 from otel_agent.protocol import DUE_MEMBERS, ToolCall
 from otel_agent.records.closed import Budget as BudgetName
 from otel_agent.records.closed import EndReason, ToolOutcome
@@ -81,7 +82,7 @@ class Run:
     _limited: bool = field(init=False)
     _writes: int = 0
     _untold: bool = False
-    _previous_input: int | None = None
+    _resent: Resent = field(default_factory=Resent)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -97,8 +98,11 @@ class Run:
         self._tell()
         return number
 
-    def end_turn(self, model: str | None, turn: Mapping[str, Any], calls: list[ToolCall]) -> None:
-        """Take the facts of a finished turn into the sums, and keep the ids of the tool calls it asked for."""
+    def end_turn(self, model: str | None, turn: Mapping[str, Any], calls: list[ToolCall], sent: Sent | None) -> None:
+        """Take the facts of a finished turn into the sums, and keep the ids of the tool calls it asked for.
+
+        ``sent``: what its request sent; ``None`` for one that reads no conversation, or that is not of this run.
+        """
         totals, find = self.totals, turn.get
         with self._lock:
             self.last_turn = turn
@@ -109,17 +113,20 @@ class Run:
                 self.models.add(model)
             for name in TOKEN_SUMS:
                 _add(totals, name, find(name))
-            self._resend(find("input_tokens"))
+            if sent is not None and (tokens := find("input_tokens")) is not None:
+                _add(totals, "resent_tokens", self._resent.of(sent, tokens))
             for call in calls:
                 self._expect(call)
             self._note_overdraft(totals.turns)
         self._tell()
 
-    def end_fetch(self, model: str | None, turn: Mapping[str, Any], calls: list[ToolCall], *, known_missing: bool) -> None:
+    def end_fetch(
+        self, model: str | None, turn: Mapping[str, Any], calls: list[ToolCall], sent: Sent | None, *, known_missing: bool
+    ) -> None:
         """Take the end of a background turn into the sums. It began no turn; ``known_missing``: one of this run had no usage till now."""
         with self._lock:
             self.totals.usage_missing_turns -= known_missing
-        self.end_turn(model, turn, calls)
+        self.end_turn(model, turn, calls, sent)
 
     def remember(self, api: str, response: Any) -> None:
         """Keep what a response obliges the caller to send back: seals of its reasoning items, never their text."""
@@ -133,14 +140,6 @@ class Run:
         seals = [Seal(CALL, found) if kind in CALLS else Seal(kind, None) for kind, found in owed]
         if seals:
             self.replay.remember(seals)
-
-    def _resend(self, input_tokens: int | None) -> None:
-        """Each turn sends the previous turn's input once more (as far as it still sends that much)."""
-        if input_tokens is None:
-            return
-        if self._previous_input is not None:
-            _add(self.totals, "resent_tokens", min(self._previous_input, input_tokens))
-        self._previous_input = input_tokens
 
     def _expect(self, call: ToolCall) -> None:
         if call.call_id is None or sum(map(len, self._pending.values())) >= MAX_PENDING:
@@ -244,7 +243,7 @@ class Run:
 
         Contexts outlive a run, in log records that wait for an exporter and in tasks that go on; through them the run does too.
         """
-        self.history, self.replay, self.repeats = None, Replay(), Repeats()
+        self.history, self.replay, self.repeats, self._resent = None, Replay(), Repeats(), Resent()
         with self._lock:
             for waiting in self._pending.values():
                 for call_id in waiting:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 Operation = Literal["chat", "text_completion", "embeddings", "generate_content", "fetch_response"]
+GENERATING: Final = frozenset({"chat", "text_completion", "generate_content"})
+"""Operations that read the conversation. Embeddings do not, and fetching a response again reads nothing anew."""
 Api = Literal["messages", "chat_completions", "responses", "completions", "embeddings"]
 Provider = Literal[
     "openai", "anthropic", "aws.bedrock", "azure.ai.inference", "azure.ai.openai", "cohere", "deepseek", "gcp.gemini",

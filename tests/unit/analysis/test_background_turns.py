@@ -36,6 +36,7 @@ def test_a_run_that_was_really_driven() -> None:
     (run,) = telemetry.runs
     assert (report.turns, report.usage_missing_turns) == (2, 0) == (run["otel_agent.run.turns"], run["otel_agent.run.usage_missing_turns"])
     assert (report.input_tokens, report.output_tokens) == (250, 15)
+    assert report.resent_tokens is run.get("otel_agent.run.resent_tokens") is None  # two conversations
     (stage,) = migration.report(migration.runs_of((), telemetry.turns)).stages
     assert (stage.requests, stage.usage_missing_turns, stage.input_tokens) == (2, 0, 250)
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import openai
 import pytest
 from driving import recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
+import otel_agent
 from otel_agent.analysis import economics, prices
 from otel_agent.analysis.economics_tables import render
+from otel_agent.settings import Settings
+from otel_agent.testing import Standin, capture
+from otel_agent.testing.standin import Reply, Text, Usage
 
 LIST = prices.parse({"currency": "USD", "models": {"m": {"input": 10, "cached_input": 1, "cache_write": 12, "output": 50}}})
 
@@ -140,6 +145,33 @@ def test_conversations_side_by_side_resend_their_own() -> None:
         turn(6, input_tokens=510, message_count=1, previous_response_id="r", **history),
     ])  # fmt: skip
     assert [item.resent_tokens for item in report.per_turn] == [None, None, 100, 900, 500, 500]
+
+
+@pytest.mark.parametrize(("digests", "resent"), [(True, 100 + 900 + 150), (False, 100 + 150 + 150 + 200)])
+def test_a_run_of_several_conversations_says_the_same_as_its_report(digests: bool, resent: int) -> None:
+    """Two of them in turn; an embedding in between resends nothing. Without a history each turn is held against the one before."""
+    usages = [Usage(100, 1), Usage(900, 1), Usage(150, 1), Usage(990, 1), Usage(200, 1)]
+    with Standin(seed="conversations") as standin, capture(settings=Settings(digests=digests)) as telemetry:
+        standin.script("m", [Reply([Text("So.")], usage=usage) for usage in usages])
+        one: list[Any] = [{"role": "user", "content": "One?"}]
+        two: list[Any] = [{"role": "system", "content": "Two."}, {"role": "user", "content": "Two?"}]
+        with openai.OpenAI(base_url=standin.openai_url, api_key="none") as client, otel_agent.agent_run("several"):
+            for at, messages in enumerate((one, two, one, two, one)):
+                answer = client.chat.completions.create(model="m", messages=messages)
+                said = {"role": "assistant", "content": answer.choices[0].message.content}
+                messages += [said, {"role": "user", "content": f"And {at}?"}]
+                client.embeddings.create(model="e", input="x")
+        report = economics.of_run(telemetry.turns)
+        assert report.resent_tokens == telemetry.runs[0]["otel_agent.run.resent_tokens"] == resent
+
+
+def test_the_end_of_another_runs_turn_is_held_against_none() -> None:
+    """Nor is it what a turn of this run sends again."""
+    report = economics.of_run([
+        {"run_id": "r", "response_id": "a", "fetched": True, "input_tokens": 50},
+        turn(1, run_id="r", input_tokens=100), turn(2, run_id="r", input_tokens=150),
+    ])  # fmt: skip
+    assert [item.resent_tokens for item in report.per_turn] == [None, None, 100]
 
 
 @pytest.mark.parametrize(("prefix", "growth", "turns"), [(-1, 0, 1), (0, -1, 1), (0, 0, 0), (1, 1, 10**15)])
