@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, StringConstraints
 
+from otel_agent.stored import listed
 from otel_agent.tally import tally
 
 OTHER: Final = "_OTHER"
@@ -78,8 +79,11 @@ def present(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def items(value: Any) -> list[Any] | tuple[Any, ...]:
-    """``value`` when it is a list or tuple, else empty: a one-shot iterable of the caller's must not be walked."""
-    return value if type(value) in (list, tuple) else ()
+    """``value`` when it is a list or tuple, else empty: a one-shot iterable of the caller's must not be walked.
+
+    One of a subclass is read as the plain one underneath, which is what goes out as JSON.
+    """
+    return listed(value)
 
 
 _is_identifier: Final = re.compile(IDENTIFIER).fullmatch

@@ -68,7 +68,7 @@ def _output_type(body: dict[str, Any]) -> str | None:
 def conversation(body: dict[str, Any]) -> Conversation | None:
     """Messages, system prompt and tools, by reference. A thread's earlier messages are at the provider."""
     messages = body.get("messages")
-    if type(messages) not in (list, tuple):
+    if not issubclass(type(messages), (list, tuple)):
         return None
     held = get(body.get("thread"), "type") == "continue"
     return Conversation(items(messages), body.get("system"), body.get("tools"), held)

@@ -41,11 +41,12 @@ def responses_name(tool: Any) -> Any:
 
 def read(tools: Any, naming: Naming) -> Offer | None:
     """What a list of tool definitions offers; ``None`` when there is no list, or one that can be walked only once."""
-    if type(tools) not in (list, tuple):
+    if not issubclass(type(tools), (list, tuple)):
         return None
-    if naming is messages_name and (plain := _plain(tools)) is not None:
+    defined = items(tools)
+    if naming is messages_name and (plain := _plain(defined)) is not None:
         return plain
-    given = [naming(tool) for tool in (_leaves(tools) if naming is responses_name else tools)]
+    given = [naming(tool) for tool in (_leaves(defined) if naming is responses_name else defined)]
     return _offer(tuple([name if type(name) is str else None for name in given]))
 
 
@@ -54,6 +55,8 @@ _name: Final = itemgetter("name")
 
 def _plain(tools: Iterable[Any]) -> Offer | None:
     """The offer where every definition is a dictionary with a name: nearly always, and found without a step of ours per tool."""
+    if not {*map(type, tools)} <= {dict}:  # a subclass may answer for a name as it likes
+        return None
     try:
         return _named(tuple(map(_name, tools)))
     except (KeyError, TypeError):

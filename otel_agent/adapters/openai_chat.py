@@ -56,7 +56,7 @@ def _output_type(body: dict[str, Any]) -> str | None:
 def conversation(body: dict[str, Any]) -> Conversation | None:
     """Messages and tools, by reference; the system prompt is one of the messages."""
     messages = body.get("messages")
-    if type(messages) not in (list, tuple):
+    if not issubclass(type(messages), (list, tuple)):
         return None
     return Conversation(items(messages), None, body.get("tools"))
 

@@ -61,11 +61,11 @@ def _output_type(body: dict[str, Any], directives: Sequence[Any]) -> str | None:
 def conversation(body: dict[str, Any]) -> Conversation | None:
     """Input items, instructions and tools, by reference. Earlier items may be at the provider."""
     given = body.get("input")
-    if type(given) is str:
-        given = (given,)
-    if type(given) not in (list, tuple):
+    if issubclass(type(given), str):
+        given = (str.__str__(given),)
+    if not issubclass(type(given), (list, tuple)):
         return None
-    held = any(isinstance(body.get(name), (str, dict)) for name in ("previous_response_id", "conversation"))
+    held = any(issubclass(type(body.get(name)), (str, dict)) for name in ("previous_response_id", "conversation"))
     return Conversation(items(given), body.get("instructions"), body.get("tools"), held)
 
 
