@@ -57,10 +57,11 @@ Flag = Annotated[bool, Field(strict=True)]
 def get(source: Any, name: str) -> Any:
     """One named member of a JSON object or of an SDK's model object; ``None`` when it has none of that name.
 
-    Only ever called with a name from an adapter's table: never iterates, dumps or copies ``source``.
+    Only ever called with a name from an adapter's table: never iterates, dumps or copies ``source``. Of a dictionary of a subclass,
+    nothing it overrides is called.
     """
     if issubclass(type(source), dict):  # a model answers ``isinstance`` as slowly as it looks a member up
-        return source.get(name)
+        return dict.get(source, name)
     return getattr(source, name, None)
 
 
@@ -83,7 +84,7 @@ def items(value: Any) -> list[Any] | tuple[Any, ...]:
 
     One of a subclass is read as the plain one underneath, which is what goes out as JSON.
     """
-    return listed(value)
+    return value if type(value) is list else listed(value)  # nearly always a list
 
 
 _is_identifier: Final = re.compile(IDENTIFIER).fullmatch

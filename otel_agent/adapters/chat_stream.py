@@ -6,6 +6,7 @@ name and never read, so a server that sends such a member as null beside an answ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from otel_agent.adapters import chat_calls, errors, finish, usage
@@ -92,11 +93,12 @@ class ChatStream:
         elif type(event) is not dict and self._spoke(event):
             return VISIBLE
         if issubclass(type(event), dict):
-            choices, counts = event.get("choices"), event.get("usage")
+            choices, counts = dict.get(event, "choices"), dict.get(event, "usage")
         else:
             choices, counts = getattr(event, "choices", None), getattr(event, "usage", None)
+        choices = items(choices)
         phase, self._closing = SILENT, not choices
-        for position, choice in enumerate(items(choices)):
+        for position, choice in enumerate(choices):
             phase = self.read_choice(choice, "delta", position) or phase
         if counts is not None or self._closing:
             self.read_tail(event)
@@ -132,10 +134,10 @@ class ChatStream:
         if counts is not None:
             usage.gather_chat(self._usage, counts)
         added = extras(source)
-        if "x_groq" in added:
-            self._read_vendor(added["x_groq"])
-        if added.get("error") is not None:
-            self._error = errors.reported(added["error"])
+        if (vendor := dict.get(added, "x_groq")) is not None:
+            self._read_vendor(vendor)
+        if (error := dict.get(added, "error")) is not None:
+            self._error = errors.reported(error)
 
     def _read_vendor(self, vendor: Any) -> None:
         """Groq's own member: usage and failures of a stream."""
@@ -146,18 +148,19 @@ class ChatStream:
     def read_choice(self, source: Any, holder: Literal["message", "delta"], position: int) -> Phase:
         """One choice, whole (with a ``message``) or a piece of it (with a ``delta``)."""
         # Spelled out for both forms, since it runs for every chunk.
+        message: Any
         if issubclass(type(source), dict):
-            index, reason, message = source.get("index"), source.get("finish_reason"), source.get(holder)
+            index, reason, message = dict.get(source, "index"), dict.get(source, "finish_reason"), dict.get(source, holder)
         else:
             index, reason, message = getattr(source, "index", None), getattr(source, "finish_reason", None), getattr(source, holder, None)
-        content = message.get("content") if issubclass(type(message), dict) else getattr(message, "content", None)
+        content = dict.get(message, "content") if issubclass(type(message), dict) else getattr(message, "content", None)
         whole = holder == "message"
         place = index if type(index) is int else position
         choice = self._choices.get(place) or self._choices.setdefault(place, _Choice())
         if reason is not None:
             choice.reason = finish.spelled(reason) or choice.reason
             self._closing = True
-        if content and type(content) is str:
+        if type(content) is str and content:
             choice.spoken = choice.started = True
             if place == 0 and self._answer is not None:
                 self._answer.update(content)
@@ -169,8 +172,8 @@ class ChatStream:
 
     def _unspoken(self, choice: _Choice, message: Any, content: Any, *, quiet: bool) -> Phase:
         """Everything but plain text. Pieces that open or close a choice are ``quiet``: their thinking members are often null."""
-        if type(content) is list:
-            return self._read_parts(choice, content)
+        if issubclass(type(content), list):
+            return self._read_parts(choice, items(content))
         phase = SILENT
         if not quiet and has_any(message, DELIBERATION_KEYS):
             choice.deliberated, phase = True, DELIBERATION
@@ -192,7 +195,7 @@ class ChatStream:
             return True
         return member(message, "audio") is not None
 
-    def _read_parts(self, choice: _Choice, parts: list[Any]) -> Phase:
+    def _read_parts(self, choice: _Choice, parts: Sequence[Any]) -> Phase:
         """Content as a list of parts; only those of type text are read."""
         phase: Phase | None = SILENT
         for part in parts:

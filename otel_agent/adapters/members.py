@@ -28,14 +28,14 @@ def _learn(kind: type) -> frozenset[str]:
 def member(source: Any, name: str) -> Any:
     """One named member, ``None`` when there is none of that name."""
     if issubclass(type(source), dict):
-        return source.get(name)
+        return dict.get(source, name)
     kind = type(source)
     declared = _declared.get(kind)
     if declared is None:
         declared = _learn(kind)
     if not declared or name in declared:
         return getattr(source, name, None)
-    return extras(source).get(name)
+    return dict.get(extras(source), name)
 
 
 Find = Callable[[str], Any]
@@ -45,7 +45,7 @@ Find = Callable[[str], Any]
 def finder(source: Any) -> Find:
     """How to look up several members of one object: decided once, by what keeps them."""
     if issubclass(type(source), dict):
-        return cast("Find", source.get)
+        return cast("Find", source.get if type(source) is dict else partial(dict.get, source))
     kind = type(source)
     declared = _declared.get(kind)
     if declared is None:
@@ -71,7 +71,7 @@ _EMPTY: Final[dict[str, Any]] = {}
 def has_any(source: Any, names: tuple[str, ...]) -> bool:
     """Whether one of these members was sent. Their values are not read."""
     added = extras(source)
-    if added and not added.keys().isdisjoint(names):
+    if dict.__len__(added) and not dict.keys(added).isdisjoint(names):
         return True
     sent = None if added is source else getattr(source, "__pydantic_fields_set__", None)
     return isinstance(sent, set) and not sent.isdisjoint(names)

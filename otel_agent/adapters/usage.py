@@ -75,8 +75,8 @@ def gather(into: Tally, find: Find, table: Table) -> None:
 def gather_chat(into: Tally, usage: Any) -> None:
     """As :func:`gather`, with the spellings of compatible servers. Own spellings win over theirs."""
     added = extras(usage)
-    if added:
-        _take(into, added.get, CHAT_EXTRA)
+    if dict.__len__(added):
+        _take(into, finder(added), CHAT_EXTRA)
     gather(into, finder(usage), CHAT)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import pytest
+from recordings import Recording, flat, read, recordings
 
 from otel_agent.adapters import ADAPTERS
 from otel_agent.digest import Digester
@@ -76,3 +77,25 @@ def test_nothing_else_is_a_list(value: Any) -> None:
 def test_what_a_server_sends_may_be_one_too(kind: type) -> None:
     """Rewritten by whoever stands between the SDK and us."""
     assert items(kind(MESSAGES)) == (MESSAGES if kind is Rows else tuple(MESSAGES))
+
+
+class Table(dict):  # type: ignore[type-arg]
+    __getitem__ = get = keys = items = values = __iter__ = __len__ = __bool__ = __contains__ = _called  # type: ignore[assignment]
+
+
+def tables(value: Any) -> Any:
+    """The same with every object in it of a subclass."""
+    if type(value) is dict:
+        return Table({name: tables(inner) for name, inner in value.items()})
+    return Rows([tables(each) for each in value]) if type(value) is list else value
+
+
+@pytest.mark.parametrize("recording", recordings(*ADAPTERS), ids=lambda recording: recording.id)
+def test_what_dictionaries_of_a_subclass_override_is_not_called(recording: Recording) -> None:
+    """Responses and events, as parsed into an application's own kind of dictionary."""
+    odd = Recording(**vars(recording))
+    odd.response = tables(recording.response)
+    odd.events = None if recording.events is None else [tables(event) for event in recording.events]
+    facts, text, phases = read(ADAPTERS[recording.api], odd)  # type: ignore[index]
+    assert recording.facts == flat(facts)
+    assert (recording.answer, recording.phases) == (text, [phase.name for phase in phases])

@@ -5,14 +5,19 @@ What raises is built from the recordings, so whatever shape a recording has is t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+import sys
+from collections.abc import Callable, Iterator
+from operator import itemgetter
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 import pytest
 from recordings import Recording, flat, read, recordings
 
-from otel_agent.adapters import ADAPTERS, anthropic_messages
+from otel_agent import adapters, protocol, stored
+from otel_agent.adapters import ADAPTERS, anthropic_messages, members
 from otel_agent.fields import get
 from otel_agent.protocol import Phase
 
@@ -48,11 +53,43 @@ def _is_never(body: dict[str, Any], name: str) -> bool:
     return name in NEVER or (name == "reasoning" and ("output" not in body and (in_message or set(body) <= {"reasoning"})))
 
 
+LITERALS: Final = frozenset(
+    node.value
+    for path in (Path(protocol.__file__), *Path(adapters.__file__).parent.glob("*.py"))
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier()
+)
+"""Every name an adapter could ask for: they read by names of their own tables alone."""
+
+
+class Wire(str):
+    """A key that raises when a look-up compares with it, however it is looked up; but whether it is there may be asked (``has_any``)."""
+
+    there = False
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        """Raise; only equal hashes are compared."""
+        if sys._getframe(1).f_code is members.has_any.__code__:
+            return self.there
+        raise Touched(str.__str__(self))
+
+
+def _wires(body: dict[str, Any]) -> list[Wire]:
+    """Where there may be forbidden members, in the body or not."""
+    names = NEVER | {"reasoning"} | body.keys() | (LITERALS if str(body.get("type")) in DELIBERATING else frozenset())
+    wires = {name: Wire(name) for name in names if _is_never(body, name)}
+    for name, each in wires.items():
+        each.there = name in body
+    return [*wires.values()]
+
+
 class WiredDict(dict):  # type: ignore[type-arg]
-    """Parsed JSON whose forbidden members, iteration and printing raise."""
+    """Parsed JSON whose forbidden members, iteration and printing raise; its forbidden members also where its methods are passed by."""
 
     def __init__(self, body: dict[str, Any]) -> None:
-        super().__init__(body)
+        allowed = {name: wire(value, WiredDict) for name, value in body.items() if not _is_never(body, name)}
+        super().__init__(allowed | dict.fromkeys(_wires(body)))
         self.plain = body
 
     def _check(self, name: Any) -> None:
@@ -62,12 +99,12 @@ class WiredDict(dict):  # type: ignore[type-arg]
     def __getitem__(self, name: Any) -> Any:
         """Raise for a forbidden member."""
         self._check(name)
-        return wire(self.plain[name], WiredDict)
+        return super().__getitem__(name)
 
     def get(self, name: Any, default: Any = None) -> Any:
         """Raise for a forbidden member."""
         self._check(name)
-        return wire(self.plain.get(name, default), WiredDict)
+        return super().get(name, default)
 
     def _refuse(self, *_: object) -> Any:
         raise Touched("the whole of it")
@@ -78,10 +115,11 @@ class WiredDict(dict):  # type: ignore[type-arg]
 class WiredObject:
     """An SDK's model whose forbidden members, dumping and printing raise; members outside the interface are in ``model_extra``."""
 
-    __slots__ = ("_body",)
+    __slots__ = ("_body", "_extra")
 
     def __init__(self, body: dict[str, Any]) -> None:
         object.__setattr__(self, "_body", body)
+        object.__setattr__(self, "_extra", WiredDict(body))
 
     def __getattribute__(self, name: str) -> Any:
         """Raise for a forbidden member, whether it is there or not."""
@@ -89,7 +127,7 @@ class WiredObject:
         if name in ("__class__", "__pydantic_fields_set__", "model_fields_set"):
             return set(body) if name != "__class__" else WiredObject
         if name in ("__pydantic_extra__", "model_extra"):
-            return WiredDict(body)
+            return object.__getattribute__(self, "_extra")
         if name.startswith("model_") or name in ("__dict__", "dict", "json", "copy", "to_dict") or _is_never(body, name):
             raise Touched(name)
         if name not in body:
@@ -139,6 +177,32 @@ def test_nothing_forbidden_is_read(recording: Recording, kind: type) -> None:
     assert recording.facts == flat(facts)
     assert recording.answer == text
     assert recording.phases == [phase.name for phase in phases]
+
+
+READS: Final[dict[str, Callable[[Any, str], Any]]] = {
+    "fields.get": get, "stored.read": stored.read, "member": members.member, "finder": lambda body, name: members.finder(body)(name),
+    "dict.get": dict.get, "dict.__getitem__": dict.__getitem__, "in": lambda body, name: name in body, "get": WiredDict.get,
+    "itemgetter": lambda body, name: itemgetter(name)(body),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("look", READS.values(), ids=READS)
+def test_a_wire_trips_however_it_is_read(look: Callable[[Any, str], Any]) -> None:
+    """Also past the dictionary's own methods, and where the member is absent; in objects inside it too."""
+    body = WiredDict({"type": "x", "thinking": "t", "inner": [{"type": "reasoning", "summary": []}]})
+    assert look(body, "type")
+    (inner,) = body.get("inner")
+    for wired_body, names in ((body, ("thinking", "signature")), (inner, ("summary", "content", "text", "status"))):
+        for name in names:
+            with pytest.raises(Touched):
+                look(wired_body, name)
+
+
+def test_whether_thinking_is_there_may_be_asked() -> None:
+    """As it is asked of servers' own members."""
+    body = WiredDict({"role": "assistant", "reasoning_content": "t"})
+    assert members.has_any(body, ("reasoning_content",))
+    assert not members.has_any(body, ("reasoning_details", "reasoning"))
 
 
 THINKING_CASES: Final = [each for each in CASES if "CANARY" in str(vars(each.values[0]))]  # type: ignore[arg-type]
