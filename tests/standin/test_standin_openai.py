@@ -227,7 +227,8 @@ class TestResponses:
             *("output_item.added", "function_call_arguments.delta", "function_call_arguments.done"),
             *("output_item.done", "completed"),
         ]
-        assert [event.to_dict()["sequence_number"] for event in events] == list(range(len(events)))
+        # Not ``to_dict``: what an old SDK builds without validating, a part of a type it does not know, pydantic cannot always write out.
+        assert [event.sequence_number for event in events] == list(range(len(events)))
 
     def test_the_stream_helper_works(self, voice: Voice, standin: Standin) -> None:
         """`responses.stream` gives the final response with its counts."""
@@ -323,7 +324,7 @@ class TestResponses:
         standin.script(MODEL, [StreamError(EVERY_BLOCK, after_events=2, type="server_error")])
         create = reach(voice.openai(), "responses.create")
         events = voice.items(voice.run(create(stream=True, **ASK)))
-        kinds = [event.type or event.to_dict()["event"] for event in events]
+        kinds = [event.type or event.event for event in events]
         assert kinds == ["response.created", "response.in_progress", "error"]
 
     def test_a_cut_body_is_a_connection_error(self, voice: Voice, standin: Standin) -> None:
