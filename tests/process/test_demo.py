@@ -40,8 +40,8 @@ def test_an_endpoint_that_is_none_is_refused_before_anything_starts() -> None:
     assert "http://localhost:4318" in ended.err
 
 
-def test_an_interrupted_demo_ends_its_agents_without_a_traceback() -> None:
-    """As Ctrl-C at the terminal: the whole group gets the signal, while the agents are starting."""
+def test_an_interrupted_demo_ends_without_a_traceback() -> None:
+    """As Ctrl-C at the terminal: the whole group gets the signal, while the agents are starting, who would print theirs too."""
     command = [PYTHON, "-m", "otel_agent.cli", "demo", "--no-install"]
     demo = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
     assert demo.stdout is not None
