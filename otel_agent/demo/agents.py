@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -233,12 +235,25 @@ AGENTS: Final[dict[str, Callable[[Shop], None]]] = {
 """Agents by scenario; the others are :func:`plain`."""
 
 
+UNATTENDED: Final = 130
+
+
+def _attended() -> None:
+    """End at once when whoever holds the other end of standard input is gone; what was not exported is lost with its receiver."""
+    while os.read(0, 1):  # the descriptor, since a thread inside `sys.stdin` would hold its lock when the interpreter ends
+        pass
+    os._exit(UNATTENDED)
+
+
 def main() -> int:
     """Play all scenarios once; a line of JSON per scenario tells whoever started this how far it is. 1 when not all was taken."""
     parser = argparse.ArgumentParser(prog="python -m otel_agent.demo.agents")
     parser.add_argument("standin", help="root URL of the stand-in")
     parser.add_argument("--only", help="one scenario")
+    parser.add_argument("--attended", action="store_true", help="end as soon as standard input does")
     arguments = parser.parse_args()
+    if arguments.attended:
+        threading.Thread(target=_attended, name="attended", daemon=True).start()
     for scenario in SCENARIOS:
         if arguments.only in {None, scenario.name}:
             AGENTS.get(scenario.name, plain)(Shop(arguments.standin, scenario.name))

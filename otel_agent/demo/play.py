@@ -75,7 +75,18 @@ def _elsewhere(console: Console, standin: Standin, endpoint: str, protocol: str)
 
 def _act(console: Console, standin: Standin, endpoint: str, protocol: str) -> bool:
     """Play all scenarios in a child process; whether it failed."""
-    command = [sys.executable, "-m", "otel_agent.cli", "run", "--", sys.executable, "-m", "otel_agent.demo.agents", standin.url()]
+    command = [
+        sys.executable,
+        "-m",
+        "otel_agent.cli",
+        "run",
+        "--",
+        sys.executable,
+        "-m",
+        "otel_agent.demo.agents",
+        standin.url(),
+        "--attended",
+    ]
     environment = child_environment(
         OTEL_EXPORTER_OTLP_ENDPOINT=endpoint,
         OTEL_EXPORTER_OTLP_PROTOCOL=protocol,
@@ -85,7 +96,8 @@ def _act(console: Console, standin: Standin, endpoint: str, protocol: str) -> bo
         ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE="content",
     )
     # A session of its own: what interrupts the demo at the terminal is this process's affair, and the agents print no tracebacks of it.
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True)
+    # They end when their standard input does, since an interrupt inside Popen, or a SIGKILL, leaves nobody who could end them.
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with child, _ended_with_us(child), Progress(*columns, console=console, transient=False) as progress:
         task = progress.add_task("playing", total=PLANNED)

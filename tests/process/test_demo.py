@@ -6,6 +6,9 @@ import json
 import os
 import signal
 import subprocess
+import time
+
+import pytest
 
 from otel_agent.demo.scripts import SCENARIOS
 
@@ -40,13 +43,37 @@ def test_an_endpoint_that_is_none_is_refused_before_anything_starts() -> None:
     assert "http://localhost:4318" in ended.err
 
 
-def test_an_interrupted_demo_ends_without_a_traceback() -> None:
-    """As Ctrl-C at the terminal: the whole group gets the signal, while the agents are starting, who would print theirs too."""
+def begun_demo() -> tuple[subprocess.Popen[str], str]:
+    """A demo about to start its agents, and what it said so far. Whoever reads its output to the end has waited for its agents too."""
     command = [PYTHON, "-m", "otel_agent.cli", "demo", "--no-install"]
     demo = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
     assert demo.stdout is not None
-    said = demo.stdout.readline()
+    return demo, demo.stdout.readline()
+
+
+@pytest.mark.parametrize("after", [0.0, 0.001, 0.003, 0.01, 0.1, 1.0])
+def test_an_interrupted_demo_ends_without_a_traceback(after: float) -> None:
+    """As Ctrl-C at the terminal: the whole group gets the signal, whether the agents are not there yet, starting or at work."""
+    demo, said = begun_demo()
+    time.sleep(after)
     os.killpg(demo.pid, signal.SIGINT)
     said += demo.communicate(timeout=60)[0]
     assert demo.returncode == 130
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("after", [0.0, 0.003, 1.0])
+def test_a_killed_demo_leaves_no_agent(after: float) -> None:
+    """Nobody is left who could end them, so they see it themselves; one that lived on would hold the pipe open, and complain into it."""
+    demo, said = begun_demo()
+    time.sleep(after)
+    demo.kill()
+    said += demo.communicate(timeout=20)[0]
+    assert "Traceback" not in said
+
+
+def test_agents_alone_end_when_their_input_does() -> None:
+    """The moment that a signal meets by chance: the agents are there and whoever started them is not."""
+    command = [PYTHON, "-m", "otel_agent.demo.agents", "http://127.0.0.1:9", "--attended"]
+    ended = subprocess.run(command, env=environment(), input="", capture_output=True, text=True, timeout=30, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
