@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -43,6 +44,14 @@ def test_an_endpoint_that_is_none_is_refused_before_anything_starts() -> None:
     assert "http://localhost:4318" in ended.err
 
 
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """What is started here can be interrupted, even where the tests run in the background of a shell, which has SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def begun_demo() -> tuple[subprocess.Popen[str], str]:
     """A demo about to start its agents, and what it said so far. Whoever reads its output to the end has waited for its agents too."""
     command = [PYTHON, "-m", "otel_agent.cli", "demo", "--no-install"]
@@ -51,6 +60,7 @@ def begun_demo() -> tuple[subprocess.Popen[str], str]:
     return demo, demo.stdout.readline()
 
 
+@pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize("after", [0.0, 0.001, 0.003, 0.01, 0.1, 1.0])
 def test_an_interrupted_demo_ends_without_a_traceback(after: float) -> None:
     """As Ctrl-C at the terminal: the whole group gets the signal, whether the agents are not there yet, starting or at work."""
