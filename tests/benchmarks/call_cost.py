@@ -146,7 +146,7 @@ def bare_span(gauge: Gauge) -> float:
 
 
 def histories(gauge: Gauge) -> dict[int, tuple[float, float]]:
-    """By the messages before it, what observing a turn that adds two messages costs, and the ratio to the cost with one message."""
+    """By the messages that its run began with, what observing a turn that adds two more costs, and the ratio to the cost with one."""
     with Rig(lambda: RESPONSE) as rig:
         blocks: dict[str, Callable[[], float]] = {}
         for old in HISTORIES:
@@ -162,13 +162,14 @@ def histories(gauge: Gauge) -> dict[int, tuple[float, float]]:
 
 
 def _turn(gauge: Gauge, switch: Callable[[], None], old: int) -> Callable[[], float]:
-    messages = [message(at) for at in range(1, old + 1)]
-    longer = [*messages, message(old + 1), message(old + 2)]
+    """The third turn of a run: the first takes in the history, and the second leaves the caches as any turn does."""
+    messages = [message(at) for at in range(1, old + 5)]
 
     def turn() -> float:
         with otel_agent.agent_run("bench"):
-            create(messages)
-            return gauge.measure(lambda: create(longer), 1)
+            create(messages[:old])
+            create(messages[: old + 2])
+            return gauge.measure(lambda: create(messages), 1)
 
     def run() -> float:
         switch()
