@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import islice
 from typing import Any, Final
 
 from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.exceptions import UndefinedTypeCheck, UnknownType
 from jsonschema.validators import extend, validator_for
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import EMPTY_REGISTRY
@@ -66,6 +67,8 @@ class Allowance:
         return made.found(text)
 
 
+_STUMBLES: Final = (TypeError, AttributeError, LookupError, ValueError, UndefinedTypeCheck, UnknownType)
+"""What the library raises over a keyword whose value is none (``{"type": 5}``)."""
 _extend: Final[Any] = extend
 _surrogate: Final = re.compile("[\ud800-\udfff]")
 _allowance: ContextVar[Allowance] = ContextVar("otel_agent_validation_allowance")
@@ -76,6 +79,7 @@ class Checking:
 
     def __init__(self, schema: Object) -> None:
         headroom()
+        self._schema = schema
         self._validator = _limited(validator_for(schema, default=Draft202012Validator))(schema, registry=EMPTY_REGISTRY)
         self._matchers: dict[str, Matcher | None] = {}
         self.names_patterns = _names_patterns(schema)
@@ -88,8 +92,18 @@ class Checking:
             return sum(1 for _ in islice(self._validator.iter_errors(arguments), most))
         except Unresolvable:  # another document
             raise Unfit from None
+        except _STUMBLES:
+            if self._is_schema:
+                raise
+            raise Unfit from None
         finally:
             _allowance.reset(token)
+
+    @cached_property
+    def _is_schema(self) -> bool:
+        """Whether the schema is one, by its dialect's own schema. That takes milliseconds, so only who stumbles asks."""
+        dialect: Any = validator_for(self._schema, default=Draft202012Validator)
+        return bool(dialect(dialect.META_SCHEMA).is_valid(self._schema))
 
     def matcher(self, pattern: str) -> Matcher | None:
         """``pattern`` made ready, once for the schema."""

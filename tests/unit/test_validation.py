@@ -303,6 +303,18 @@ def test_what_a_schema_may_be() -> None:
         Validator(["a"])  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": 5}, {"properties": 5}, {"properties": {"a": {"type": "strng"}}}, {"properties": {"a": {"minimum": "x"}}}, {"$ref": 5},
+        {"enum": 5}, {"allOf": 5}, {"properties": {"a": 7}}, {"$schema": "http://json-schema.org/draft-07/schema#", "type": 5},
+    ],
+)  # fmt: skip
+def test_a_schema_that_is_none_gives_no_verdict(schema: dict[str, Any]) -> None:
+    """A mistake of whoever wrote it, and no failure of ours: those are raised here."""
+    assert verdict(schema, {"a": 4}) == SKIPPED
+
+
 def test_nothing_is_quoted() -> None:
     """What the library writes into its messages costs nothing: no text of the caller's is in it."""
     assert [repr(Object(a=1)), repr(Array("ab")), repr(Text("a")), str(Text("a"))] == ["{}", "[]", "''", ""]
