@@ -204,8 +204,10 @@ def _sum(amounts: Iterable[int | None]) -> int | None:
 
 def _turns(done: Sequence[Row]) -> tuple[Turn, ...]:
     listed: list[Turn] = []
+    inputs = _Inputs()
     for number, turn in enumerate(done, 1):
-        now, before = turn.get("input_tokens"), _input_before(turn, done[: number - 1])
+        now, before = turn.get("input_tokens"), inputs.before(turn)
+        inputs.add(turn)
         resent = None if now is None or before is None else min(before, now)
         listed.append(
             Turn(
@@ -220,18 +222,29 @@ def _turns(done: Sequence[Row]) -> tuple[Turn, ...]:
     return tuple(listed)
 
 
-def _input_before(turn: Row, earlier: Sequence[Row]) -> int | None:
-    """The input of the last turn of the same conversation that reported one; without facts of the history, of the last turn.
+class _Inputs:
+    """Inputs of the turns so far that reported one: the latest, and the latest by the number of messages sent.
 
     The rule of :mod:`otel_agent.instrument.resent`, which goes by what is known when a turn ends. The end of another run's turn is none.
     """
-    afresh = "history_digest" in turn and "stable_prefix" not in turn and "previous_response_id" not in turn
-    if afresh or not background.began(turn):
-        return None
-    known = [one for one in earlier if "input_tokens" in one and background.began(one)]
-    length = None if "first_changed" in turn else turn.get("stable_prefix")
-    same = [one for one in known if length is not None and one.get("message_count") == length]
-    return next((one["input_tokens"] for one in reversed(same or known)), None)
+
+    def __init__(self) -> None:
+        self._latest: int | None = None
+        self._by_length: dict[int, int] = {}
+
+    def add(self, turn: Row) -> None:
+        if "input_tokens" in turn and background.began(turn):
+            self._latest = turn["input_tokens"]
+            if "message_count" in turn:
+                self._by_length[turn["message_count"]] = turn["input_tokens"]
+
+    def before(self, turn: Row) -> int | None:
+        """The input of the last turn of the same conversation; without facts of the history, of the last turn."""
+        afresh = "history_digest" in turn and "stable_prefix" not in turn and "previous_response_id" not in turn
+        if afresh or not background.began(turn):
+            return None
+        length = None if "first_changed" in turn else turn.get("stable_prefix")
+        return self._latest if length is None else self._by_length.get(length, self._latest)
 
 
 def _written_resent(done: Sequence[Row]) -> int | None:
