@@ -241,8 +241,10 @@ class Run:
     def forget(self) -> None:
         """The run is over: drop what waits, and the history with its references into the caller's messages.
 
-        Contexts outlive a run, in log records that wait for an exporter and in tasks that go on; through them the run does too.
+        Contexts outlive a run, in log records that wait for an exporter and in tasks that go on; through them the run does too. The run
+        in turn lets go of its own, so that both go when the last of these does, without waiting for the garbage collector.
         """
+        self.context = None
         self.history, self.replay, self.repeats, self._resent = None, Replay(), Repeats(), Resent()
         with self._lock:
             for waiting in self._pending.values():

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.trace import SpanLimits, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -56,6 +59,25 @@ async def test_a_finished_run_holds_no_messages(driver: Driver, standin: Standin
     await settle()
     assert not [found for found in gc.get_objects() if type(found) is history.Line]
     assert len(telemetry.runs) == 1
+
+
+@pytest.mark.parametrize("error", [None, ValueError])
+def test_a_run_leaves_nothing_to_the_garbage_collector(error: type[Exception] | None) -> None:
+    """It goes when the last that knows of it does: a process of many runs is not stopped to look for them."""
+    find = otel_agent.tool("find", effect="read")(lambda number: number)
+    otel_agent.instrument(TracerProvider(), MeterProvider(), LoggerProvider(), settings=Settings(digest_key=TEST_KEY))
+    gc.collect()
+    gc.disable()
+    try:
+        with suppress(ValueError), otel_agent.agent_run("brief") as active:
+            find(1)
+            if error is not None:
+                raise error
+        del active
+        assert not [found for found in gc.get_objects() if type(found) is state.Run]
+    finally:
+        gc.enable()
+        otel_agent.uninstrument()
 
 
 def test_a_run_remembers_no_more_than_it_must(telemetry: Capture) -> None:
