@@ -19,6 +19,8 @@ from tests.benchmarks.rig import CLIENT, RESPONSE, TOOLS, Floor, Gauge, Provider
 HISTORIES = (1, 8, 64, 256)
 CHUNKS = (50, 500)
 STEPS = 8
+WARMING = 4
+"""Turns of a run before the one that is measured."""
 
 
 class Cost(NamedTuple):
@@ -162,13 +164,14 @@ def histories(gauge: Gauge) -> dict[int, tuple[float, float]]:
 
 
 def _turn(gauge: Gauge, switch: Callable[[], None], old: int) -> Callable[[], float]:
-    """The third turn of a run: the first takes in the history, and the second leaves the caches as any turn does."""
-    messages = [message(at) for at in range(1, old + 5)]
+    """A turn after others of its run: taking in a long history leaves the processor's caches as no turn before it would."""
+    messages = [message(at) for at in range(1, old + 3)]
+    before = [messages[: max(old - 2 * left, 1)] for left in range(WARMING - 1, -1, -1)]
 
     def turn() -> float:
         with otel_agent.agent_run("bench"):
-            create(messages[:old])
-            create(messages[: old + 2])
+            for earlier in before:
+                create(earlier)
             return gauge.measure(lambda: create(messages), 1)
 
     def run() -> float:
