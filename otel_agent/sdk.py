@@ -10,8 +10,6 @@ from __future__ import annotations
 import atexit
 import multiprocessing.util
 import os
-import threading
-import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,7 +38,8 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from otel_agent import collected, guard, semconv
+from otel_agent import collected, deadlines, guard, semconv
+from otel_agent.deadlines import within
 from otel_agent.export_guard import GuardedLogExporter, GuardedMetricExporter, GuardedSpanExporter
 from otel_agent.settings import Settings
 
@@ -144,25 +143,6 @@ def flushed(timeout: float, *made: Any) -> bool:
     """Flush providers side by side; whether each did it in time and said so. Those that cannot be flushed are left alone."""
     able = [provider for provider in made if hasattr(provider, "force_flush")]
     return within(timeout, *(partial(provider.force_flush, int(timeout * 1000)) for provider in able))
-
-
-def within(timeout: float, *tasks: Callable[[], Any]) -> bool:
-    """Run ``tasks`` side by side in daemon threads for at most ``timeout`` seconds: a collector that hangs must not hold a process.
-
-    ``False`` when one was not done in time, said ``False`` or failed.
-    """
-    done: list[bool] = []
-
-    def do(task: Callable[[], Any]) -> None:
-        done.append(bool(guard.run("sdk", lambda: task() is not False)))
-
-    threads = [threading.Thread(target=do, args=(task,), daemon=True, name="otel-agent-flush") for task in tasks]
-    for thread in threads:
-        thread.start()
-    until = time.monotonic() + timeout
-    for thread in threads:
-        thread.join(max(0.0, until - time.monotonic()))
-    return len(done) == len(tasks) and all(done)
 
 
 def resource() -> Resource:
@@ -272,6 +252,7 @@ def providers(settings: Settings, *, tracer: bool = True, meter: bool = True, lo
     made = Pipeline(settings)
     ours = (made.tracer() if tracer else None, made.meter() if meter else None, made.logger() if logger else None)
     owned = Owned(*ours, made.deliveries, made.hindered)
+    deadlines.prepare()
     # Our own time limit stands in for the SDK's exit handlers, which wait for a dead collector for longer than a person would.
     atexit.register(owned.shutdown, settings.exit_timeout)
     # A forked worker of ``multiprocessing`` runs no exit handlers, only finalizers that were registered in it.
