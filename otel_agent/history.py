@@ -13,8 +13,7 @@ reply alone shows that the message was edited, so it must be the only line that 
 Leading messages of role system count as system. Among messages: *reordered* when the earlier messages are all there in another order,
 *summarised* when several vanished and fewer took their place, else *edited*.
 
-**Cost.** Messages recognised by their bytes (:mod:`otel_agent.wire`) or a snapshot (:mod:`otel_agent.snapshot`) are not read again; only
-new and changed ones are digested. The latest messages are always compared as objects, since callers move cache markers there.
+**Cost.** Messages recognised by a snapshot (:mod:`otel_agent.snapshot`) are not read again; only new and changed ones are digested.
 
 A compaction that keeps neither an earlier message nor the first one cannot be told from a new conversation and counts as one.
 """
@@ -34,13 +33,8 @@ from otel_agent.records.closed import MessageRole, PrefixBreak
 from otel_agent.snapshot import Snapshot, members_of
 from otel_agent.stored import listed, plain, read
 from otel_agent.visible import encoded
-from otel_agent.wire import Mark, Wire
 
 MAX_LINES: Final = 16
-LATEST: Final = 8
-"""Messages at the end that are not marked: they may still change in ways that do not count."""
-STEP: Final = 16
-"""Messages by which a line grows before its mark is moved."""
 _START: Final = bytes(32)
 
 _ROLES: Final[dict[Any, MessageRole]] = {
@@ -79,7 +73,7 @@ class Ahead(NamedTuple):
 class Line:
     """One conversation as it was last sent."""
 
-    __slots__ = ("_mark", "_patience", "ahead", "chain", "digests", "directives", "roles", "snapshot")
+    __slots__ = ("ahead", "chain", "digests", "directives", "roles", "snapshot")
 
     def __init__(self, ahead: Ahead) -> None:
         self.ahead = ahead
@@ -88,8 +82,6 @@ class Line:
         self.roles: list[MessageRole] = []
         self.chain: list[bytes] = [_START]
         self.directives: list[int] = []
-        self._mark: Mark | None = None
-        self._patience = 0
 
     @property
     def head(self) -> int:
@@ -106,41 +98,8 @@ class Line:
         for digest in digests:
             self.chain.append(last := digester.mac(last + digest))
 
-    def holds(self, items: Sequence[Any], wire: Wire | None) -> bool:
-        """True when the messages of this line are unchanged and lead ``items``, which go out as ``wire``."""
-        mark = self._mark
-        if mark is None or wire is None:
-            return self.snapshot.holds(items)
-        if not (self.snapshot.agrees(items, 0) and self.snapshot.agrees(items, mark.messages - 1)):
-            return False
-        if wire.repeats(mark):
-            return self.snapshot.holds(items, mark.messages)
-        held = self.snapshot.holds(items)
-        if held:
-            self._unmark()
-        return held
-
-    def settle(self, wire: Wire | None) -> None:
-        """Mark all but the latest messages, now and then. Called once the line is what ``wire`` sends."""
-        count = len(self.digests)
-        if wire is None or count < max(STEP if self._mark is None else self._mark.messages + LATEST + STEP, self._patience):
-            return
-        if self._mark is not None and not wire.repeats(self._mark):
-            self._unmark()
-            return
-        self._mark = wire.mark(count - LATEST, self._mark)
-        if self._mark is None:
-            self._unmark()
-
-    def _unmark(self) -> None:
-        """Bytes that change while nothing that counts does (a cache marker moved far back) are not read through again at every turn."""
-        self._mark = None
-        self._patience = len(self.digests) + max(STEP, len(self.digests) // 4)
-
     def truncate(self, count: int) -> None:
         """Forget the messages from ``count`` on."""
-        if self._mark is not None and self._mark.messages > count:
-            self._mark = None
         self.snapshot.truncate(count)
         del self.digests[count:], self.roles[count:], self.chain[count + 1 :]
         self.directives = [at for at in self.directives if at < count]
@@ -186,25 +145,15 @@ class History:
         self._tools = Recent(lambda tools: digester.digest([*map(_definition, tools)]))
         self._systems = Recent(lambda system: digester.mac(encoded({"role": "system", "content": system[0]})).hex())
 
-    def directives(self, conversation: Conversation) -> list[Any]:
-        """The directives that :meth:`observe` will most likely find, at no more than a look at the new messages: of a line that goes on."""
-        items = listed(conversation.items)
-        with self._lock:
-            line = self._lines[0] if self._lines and not conversation.server_held else None
-            count, known = (0, []) if line is None else (len(line.digests), line.directives)
-            old = [items[at] for at in known if at < len(items) and is_directive(items[at])]
-        return [*old, *filter(is_directive, items[count:])]
-
-    def observe(self, conversation: Conversation, wire: Wire | None = None) -> HistoryFacts:
-        """Facts of a request about to be sent, as ``wire``. Reads the caller's lists and dictionaries, and walks nothing else."""
+    def observe(self, conversation: Conversation) -> HistoryFacts:
+        """Facts of a request about to be sent. Reads the caller's lists and dictionaries, and walks nothing else."""
         items = listed(conversation.items)
         with self._lock:
             ahead = self._ahead(conversation)
             if conversation.server_held:
                 return self._held(items, ahead)
             lines, self._lines = self._lines, []  # an error on the way leaves no half-made line behind
-            line, facts = self._placed(lines, items, ahead, wire)
-            line.settle(wire)
+            line, facts = self._placed(lines, items, ahead)
             self._lines = [line, *(other for other in lines if other is not line)]
             if len(self._lines) > MAX_LINES:
                 del self._lines[MAX_LINES:]
@@ -222,8 +171,8 @@ class History:
         line.add(self._digester, items, [*map(self._digest, items)])
         return self._facts(line, items)
 
-    def _placed(self, lines: list[Line], items: Sequence[Any], ahead: Ahead, wire: Wire | None) -> tuple[Line, HistoryFacts]:
-        line = _longest(lines, items, ahead, wire)
+    def _placed(self, lines: list[Line], items: Sequence[Any], ahead: Ahead) -> tuple[Line, HistoryFacts]:
+        line = _longest(lines, items, ahead)
         if line is None:
             return self._compared(lines, items, ahead)
         count = len(line.digests)
@@ -306,12 +255,12 @@ def _definition(tool: Any) -> Any:
     return {name: value for name, value in tool.items() if name != "cache_control"}
 
 
-def _longest(lines: list[Line], items: Sequence[Any], ahead: Ahead, wire: Wire | None) -> Line | None:
+def _longest(lines: list[Line], items: Sequence[Any], ahead: Ahead) -> Line | None:
     """The line that leads ``items`` unchanged: one with the same system and tools if there is one, then the longest, then the latest."""
     best, best_rank = None, (False, 0)
     for line in lines:
         rank = (line.ahead == ahead, len(line.digests))
-        if rank > best_rank and line.holds(items, wire):
+        if rank > best_rank and line.snapshot.holds(items):
             best, best_rank = line, rank
     return best
 

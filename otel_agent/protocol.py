@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Protocol
 
 from otel_agent.records.closed import Api, FinishReason, ModelKind, Operation, TruncatedBy, UsageState
 from otel_agent.stored import plain, read
@@ -90,15 +90,13 @@ class Conversation:
     """References into the request body for :mod:`otel_agent.history`: the caller's own objects, never copied or kept as text.
 
     ``items`` are messages or Responses items; ``server_held`` says that earlier items live at the provider
-    (``previous_response_id``, ``conversation``, threads), so that a short list is no broken prefix. ``array``: the member of the body that
-    they are sent in.
+    (``previous_response_id``, ``conversation``, threads), so that a short list is no broken prefix.
     """
 
     items: list[Any] | tuple[Any, ...]
     system: Any = None
     tools: Any = None
     server_held: bool = False
-    array: Literal["messages", "input"] = "messages"
 
 
 @dataclass(slots=True)

@@ -6,16 +6,16 @@ is copied and unchanged ones compare by identity. What does not count is not hel
 Model objects of an SDK cannot be compared so: a visible one stands for itself, with a copy of its members beside it; one that carries more
 than what counts, or is hidden (thinking), is held by a weak reference only.
 
-Why not digests of the old messages: digesting again costs the whole history at every turn (256 messages of a tool loop: about 1 ms against
-30 us on warm caches, 150 on cold ones; where the request's bytes are at hand, :mod:`otel_agent.wire` does with 15). Why not identity: it
-does not see edits in place, and a caller that rebuilds equal messages every turn would look like a break.
+Why not hashes of the old messages: hashing again costs the whole history at every turn (256 messages of a tool loop: about 1 ms against
+30 us). Why not identity: it does not see edits in place, and a caller that rebuilds equal messages every turn would look like a break.
+Why not the bytes of the request: they are there only when the SDK has built it, after the caller's lists may have changed; a middleware may
+have changed them, or they are another request's; and hashing texts of a kilobyte takes longer than comparing the objects around them.
 A snapshot that cannot decide (an object of unknown make) never compares equal, and the caller falls back to the digest.
 """
 
 from __future__ import annotations
 
 import weakref
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from operator import eq
 from typing import Any, Final
@@ -136,7 +136,7 @@ class Snapshot:
     def __init__(self) -> None:
         self._shapes: list[Any] = []
         self._owner = 0
-        # Members of visible model objects: where they live, a copy of them, and which message they belong to, in the order of these.
+        # Members of visible model objects: where they live, a copy of them, and which message they belong to.
         self._live: list[dict[str, Any]] = []
         self._saved: list[dict[str, Any]] = []
         self._owners: list[int] = []
@@ -144,16 +144,13 @@ class Snapshot:
     def __len__(self) -> int:
         return len(self._shapes)
 
-    def holds(self, items: Sequence[Any], settled: int = 0) -> bool:
-        """True when the messages of this snapshot are unchanged and lead ``items``. Of the first ``settled`` that is known already."""
+    def holds(self, items: Sequence[Any]) -> bool:
+        """True when the messages of this snapshot are unchanged and lead ``items``."""
         count = len(self._shapes)
         if len(items) < count:
             return False
-        lead, shapes = items[settled:count], self._shapes[settled:] if settled else self._shapes
-        if shapes != (lead if type(lead) is list else list(lead)):
-            return False
-        first = bisect_left(self._owners, settled) if settled else 0
-        return self._saved[first:] == self._live[first:]
+        lead = items[:count]
+        return self._shapes == (lead if type(lead) is list else list(lead)) and self._saved == self._live
 
     def same(self, items: Sequence[Any]) -> list[bool]:
         """For each index both have, whether the message there is unchanged as far as comparison can tell."""
@@ -168,16 +165,10 @@ class Snapshot:
         for item in items:
             self._shapes.append(self._copy(len(self._shapes), item))
 
-    def agrees(self, items: Sequence[Any], index: int) -> bool:
-        """A quick look at one message: false when it is another."""
-        return index < len(items) and self._shapes[index : index + 1] == [items[index]]
-
     def refresh(self, index: int, item: Any) -> None:
         """Take the copy of one message anew."""
         self._forget(lambda owner: owner == index)
         self._shapes[index] = self._copy(index, item)
-        order = sorted(range(len(self._owners)), key=self._owners.__getitem__)
-        self._reorder(order)
 
     def truncate(self, count: int) -> None:
         """Forget the messages from ``count`` on."""
@@ -185,9 +176,7 @@ class Snapshot:
         del self._shapes[count:]
 
     def _forget(self, gone: Callable[[int], bool]) -> None:
-        self._reorder([at for at, owner in enumerate(self._owners) if not gone(owner)])
-
-    def _reorder(self, kept: list[int]) -> None:
+        kept = [at for at, owner in enumerate(self._owners) if not gone(owner)]
         self._owners = [self._owners[at] for at in kept]
         self._live = [self._live[at] for at in kept]
         self._saved = [self._saved[at] for at in kept]

@@ -66,7 +66,7 @@ def conversation(body: dict[str, Any]) -> Conversation | None:
     if not issubclass(type(given), (list, tuple)):
         return None
     held = any(issubclass(type(body.get(name)), (str, dict)) for name in ("previous_response_id", "conversation"))
-    return Conversation(items(given), body.get("instructions"), body.get("tools"), held, "input")
+    return Conversation(items(given), body.get("instructions"), body.get("tools"), held)
 
 
 def read_response(response: Any, request: RequestFacts, answer: Answer | None) -> ResponseFacts:

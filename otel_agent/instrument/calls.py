@@ -12,6 +12,7 @@ from otel_agent.adapters import hosts
 from otel_agent.digest import AnswerDigest
 from otel_agent.emit import Started
 from otel_agent.fields import OTHER, error_type, get, identifier
+from otel_agent.history import HistoryFacts
 from otel_agent.instrument import resent, runtime, turns
 from otel_agent.instrument.resent import Sent
 from otel_agent.instrument.responses import Asked
@@ -20,7 +21,6 @@ from otel_agent.instrument.timing import StreamTimes
 from otel_agent.protocol import Adapter, Conversation, ErrorFacts, ResponseFacts
 from otel_agent.records import ModelTurn
 from otel_agent.records.closed import Api, Provider, StreamEnd
-from otel_agent.wire import Wire
 
 REQUEST_ID_HEADERS: Final = ("request-id", "x-request-id", "x-amzn-requestid")
 TERMINAL_EVENTS: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -60,8 +60,8 @@ class Call:
     """A call under way. Holds facts and references into the caller's request, never a response."""
 
     __slots__ = (
-        "__weakref__", "_begun", "_context", "_later", "_open", "_request_id", "_run", "_runtime", "_started", "_turn", "_unseen",
-        "adapter", "answer", "attempts", "conversation", "facts", "times",
+        "__weakref__", "_begun", "_context", "_later", "_open", "_request_id", "_run", "_runtime", "_started", "_turn", "adapter",
+        "answer", "attempts", "conversation", "facts", "times",
     )  # fmt: skip
 
     def __init__(self, adapter: Adapter, body: dict[str, Any], client: Any) -> None:
@@ -69,12 +69,11 @@ class Call:
         self._prepare(adapter)
         self._turn = None if self._run is None else self._run.begin_turn()
         self.conversation: Conversation | None = guard.run("call.conversation", adapter.conversation, body)
-        expected = self._expected()
-        self._unseen: tuple[dict[str, Any], list[Any]] | None = None if expected is None else (body, expected)
-        self.facts = adapter.read_request(body, expected)
+        seen = self._history()
+        self.facts = adapter.read_request(body, None if seen is None else seen.directives)
         self.answer: AnswerDigest | None = self._new_answer()
         values = self._request_values(client, self._turn)
-        self._later = self._later_values()
+        self._later = self._later_values(seen)
         self._begun = self._runtime.clock()
         self._started: Started = self._runtime.emitter.begin(ModelTurn, self.facts.request_model, values, self._context)
 
@@ -86,7 +85,6 @@ class Call:
         self.attempts = 0
         self.times: StreamTimes | None = None
         self._request_id: str | None = None
-        self._unseen = None
         self._open = [True]
         self._begun = self._runtime.clock()
 
@@ -94,31 +92,11 @@ class Call:
         digester = self._runtime.digester
         return None if digester is None or not self._runtime.settings.answer_digest else AnswerDigest(digester)
 
-    def _expected(self) -> list[Any] | None:
-        """The directives that the run's history expects in this request; ``None`` without a history."""
+    def _history(self) -> HistoryFacts | None:
+        """What the run's history says of this request."""
         if self._run is None or self._run.history is None or self.conversation is None:
             return None
-        return guard.run("call.directives", self._run.history.directives, self.conversation)
-
-    def sending(self, request: Any) -> None:
-        """Take the HTTP request before it leaves: once, since a retry sends the same again."""
-        if self._unseen is not None and self.conversation is not None:
-            self._see(Wire.of(request, self.conversation.array))
-
-    def _see(self, wire: Wire | None) -> None:
-        """Ask the run's history what it says of this request."""
-        unseen, self._unseen = self._unseen, None
-        history = None if self._run is None else self._run.history
-        if unseen is None or history is None or self.conversation is None:
-            return
-        seen = guard.run("call.history", history.observe, self.conversation, wire)
-        if seen is None:
-            return
-        self._later.update(turns.HISTORY.of(seen))
-        body, expected = unseen
-        if seen.directives is not None and [*map(id, seen.directives)] != [*map(id, expected)]:
-            self.facts = self.adapter.read_request(body, seen.directives)
-            self._later.update(turns.REQUEST.of(self.facts), **turns.offered_values(self.facts))
+        return guard.run("call.history", self._run.history.observe, self.conversation)
 
     def _request_values(self, client: Any, turn: int | None) -> dict[str, Any]:
         facts = self.facts
@@ -137,12 +115,14 @@ class Call:
             values["turn"] = turn
         return values
 
-    def _later_values(self) -> dict[str, Any]:
+    def _later_values(self, seen: HistoryFacts | None) -> dict[str, Any]:
         """Facts of the request that are stated with the response."""
         values = turns.offered_values(self.facts)
         if self.conversation is None:
             return values
         values["message_count"] = len(self.conversation.items)
+        if seen is not None:
+            values.update(turns.HISTORY.of(seen))
         if self._run is not None:
             values.update(guard.run("call.replay", replay_values, self._run, self.conversation, self.adapter.api) or {})
         return values
@@ -204,7 +184,6 @@ class Call:
         collected.run("call.finish", self._finish, facts, end, failure)
 
     def _finish(self, facts: ResponseFacts, end: StreamEnd | None, failure: ErrorFacts | None) -> None:
-        self._see(None)  # where no request was seen: a client with a way of its own to build one
         values = {**self._later, **self._response_values(facts, end, failure)}
         self._runtime.emitter.finish(self._started, values)
         sent = resent.sent_by(self._turn, self.facts, values)

@@ -154,12 +154,9 @@ def wrap_async_request(sdk: Sdk) -> Wrapper:
 def count_attempt(wrapped: Callable[..., Any], client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Wrapper of ``BaseClient._build_request``, which is called once per HTTP try."""
     call = _active.get()
-    if call is None:
-        return wrapped(*args, **kwargs)
-    call.attempts += 1
-    request = wrapped(*args, **kwargs)
-    guard.run("call.sending", call.sending, request)
-    return request
+    if call is not None:
+        call.attempts += 1
+    return wrapped(*args, **kwargs)
 
 
 def trace_as_without_us(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -148,7 +148,7 @@ def bare_span(gauge: Gauge) -> float:
 
 
 def histories(gauge: Gauge) -> dict[int, tuple[float, float]]:
-    """By the messages that its run began with, what observing a turn that adds two more costs, and the ratio to the cost with one."""
+    """By the messages before it, what observing a turn that adds two messages costs, and the ratio to the cost with one message."""
     with Rig(lambda: RESPONSE) as rig:
         blocks: dict[str, Callable[[], float]] = {}
         for old in HISTORIES:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 from unittest.mock import patch
 
 import anthropic
-from anthropic._base_client import BaseClient, SyncAPIClient
+from anthropic._base_client import SyncAPIClient
 from anthropic.types import Message, RawMessageStreamEvent
 from opentelemetry._logs import SeverityNumber
 from opentelemetry.sdk._logs import LoggerProvider, LogRecordProcessor
@@ -124,34 +124,19 @@ def events(chunks: int) -> list[Any]:
 
 
 class Rig:
-    """The real client and wrapper around a ``request`` that answers at once: what differs between observed and bare is ours alone.
-
-    The HTTP request is ready too: built by the SDK the first time that so many messages are sent, since the same ones are sent again.
-    """
+    """The real client and wrapper around a ``request`` that answers at once: what differs between observed and bare is ours alone."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.providers = Providers()
         self._make = make
         self._original = SyncAPIClient.__dict__["request"]
-        self._build = BaseClient.__dict__["_build_request"]
-        built: dict[int, Any] = {}
-
-        def build(client: Any, options: Any, **more: Any) -> Any:
-            count = len(options.json_data["messages"])
-            if count not in built:
-                given = {name: value for name, value in options.json_data.items() if not isinstance(value, anthropic.Omit)}
-                built[count] = self._build(client, options.model_copy(update={"json_data": given}), **more)
-            return built[count]
 
         def request(client: Any, cast_to: Any, options: Any, *, stream: bool = False, stream_cls: Any = None) -> Any:
-            client._build_request(options)
             return make()
 
-        self._ready: Any = build
         self._bare: Any = request
 
     def __enter__(self) -> Self:
-        BaseClient._build_request = self._ready
         SyncAPIClient.request = self._bare
         otel_agent.instrument(
             self.providers.tracer, self.providers.meter, self.providers.logger, settings=otel_agent.Settings(digest_key=TEST_KEY)
@@ -164,7 +149,6 @@ class Rig:
         SyncAPIClient.request = self._observed
         otel_agent.uninstrument()
         SyncAPIClient.request = self._original
-        BaseClient._build_request = self._build
 
     def bare(self) -> None:
         """From here on nobody watches."""
@@ -179,7 +163,6 @@ class Rig:
         make = self._make
 
         def request(client: Any, cast_to: Any, options: Any, *, stream: bool = False, stream_cls: Any = None) -> Any:
-            client._build_request(options)
             made = make()
             emit("chat")
             return made

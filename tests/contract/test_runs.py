@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from opentelemetry import context as otel_context
@@ -15,9 +15,8 @@ import otel_agent
 from otel_agent import Budget, BudgetExceeded
 from otel_agent.testing import Capture, Standin
 from otel_agent.testing.standin import Reply, Text, Thinking, ToolUse, Usage
-from otel_agent.wire import Wire
 
-from .drivers import Driver, reach
+from .drivers import Driver
 from .ways import MESSAGES, SAID
 
 TOOLS: dict[str, Any] = {"tools": [{"name": "find", "input_schema": {"type": "object", "properties": {}}}]}
@@ -327,45 +326,3 @@ async def test_usage_that_is_missing_in_a_run(driver: Driver, standin: Standin, 
     (record,) = telemetry.runs
     assert record["otel_agent.run.usage_missing_turns"] == 1
     assert not [name for name in record if name.endswith("_tokens")]
-
-
-LONG: Final = [{"role": ("user", "assistant")[at % 2], "content": f'message {at} with "words" in it'} for at in range(41)]
-ROUTES: Final[list[tuple[str, str, str, dict[str, Any]]]] = [
-    ("anthropic", "messages.create", "messages", {"model": "claude-sonnet-4-6", "max_tokens": 512}),
-    ("anthropic", "beta.messages.create", "messages", {"model": "claude-sonnet-4-6", "max_tokens": 512}),
-    ("openai", "chat.completions.create", "messages", {"model": "gpt-5.5"}),
-    ("openai", "responses.create", "input", {"model": "gpt-5.5"}),
-]
-
-
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize(("sdk", "path", "array", "options"), ROUTES, ids=[path for _, path, *_ in ROUTES])
-async def test_a_long_history_is_recognised_by_its_bytes(
-    driver: Driver, standin: Standin, telemetry: Capture, monkeypatch: pytest.MonkeyPatch,
-    sdk: str, path: str, array: str, options: dict[str, Any], stream: bool,
-) -> None:  # fmt: skip
-    """As each SDK really writes them. What was edited in place is seen all the same."""
-    looked: list[bool] = []
-    repeats = Wire.repeats
-    monkeypatch.setattr(Wire, "repeats", lambda wire, mark: looked.append(repeats(wire, mark)) or looked[-1])
-    standin.script("*", [SAID] * 4)
-    create = reach(driver.client(sdk, standin), path)
-    history = [dict(message) for message in LONG]
-
-    async def turn() -> None:
-        made = await driver.done(create(**options, **{array: history}, **({"stream": True} if stream else {})))
-        if stream:
-            await driver.items(made)
-        history.extend([{"role": "assistant", "content": "It waits."}, {"role": "user", "content": "And now?"}])
-
-    with otel_agent.agent_run("desk"):
-        await turn()
-        assert looked == []
-        await turn()
-        assert set(looked) == {True}
-        history[5]["content"] = "edited"
-        await turn()
-        assert looked[-1] is False
-        await turn()
-    found = [(turn.get("otel_agent.history.stable_prefix"), turn.get("otel_agent.history.prefix_break")) for turn in telemetry.turns]
-    assert found == [(None, None), (41, None), (5, "edited"), (45, None)]

@@ -10,7 +10,6 @@ import json
 import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ from otel_agent.digest import Digester
 from otel_agent.history import History, HistoryFacts
 from otel_agent.protocol import DIRECTIVES, Conversation, is_directive
 from otel_agent.visible import encoded
-from otel_agent.wire import Wire
 
 KEY = b"history-key-of-tests"
 DIGESTER = Digester.of_key(KEY, "tests")
@@ -775,59 +773,3 @@ class TestProperties:
     def test_digests_differ_when_messages_do(self, one: list[Any], other: list[Any]) -> None:
         """And only then."""
         assert (one == other) == (seen(one).history_digest == seen(other).history_digest)
-
-
-class TestBytes:
-    """Messages recognised by their bytes are not compared as objects."""
-
-    def sent(self, items: list[Any]) -> Wire:
-        found = Wire.of(SimpleNamespace(_content=json.dumps({"messages": items}).encode()), "messages")
-        assert found is not None
-        return found
-
-    def test_bytes_decide_over_settled_messages(self) -> None:
-        """Only the first and last of the marked messages are looked at, to tell conversations apart, and those after them."""
-        history, items = History(DIGESTER), loop(15)
-        history.observe(Conversation(items), self.sent(items))
-        more = [*items, call(15), result(15)]
-        unread = [more[0], *({"role": "user", "content": "never looked at"} for _ in more[1:20]), *more[20:]]
-        assert shape(history.observe(Conversation(unread), self.sent(more))) == (31, None, None, None)
-
-    def test_latest_messages_are_compared(self) -> None:
-        """A cache marker that moves changes the bytes of the latest messages, and nothing that counts."""
-        history, items = History(DIGESTER), loop(15)
-        for at in range(15, 30):
-            items[-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
-            history.observe(Conversation(items), self.sent(items))
-            del items[-1]["content"][-1]["cache_control"]
-            items = [*items, call(at), result(at)]
-            assert shape(history.observe(Conversation(items), self.sent(items))) == (len(items) - 2, None, None, None)
-
-    @pytest.mark.parametrize("at", [0, 1, 9, 18, 21, 22, 23, 24, 29, 30])
-    def test_an_edit_in_place_is_seen_wherever_it_is(self, at: int) -> None:
-        """Among the marked messages, at their end, and after them."""
-        history, items = History(DIGESTER), loop(15)
-        history.observe(Conversation(items), self.sent(items))
-        items += [call(15), result(15)]
-        history.observe(Conversation(items), self.sent(items))
-        items[at] = {**items[at], "content": "edited"}
-        items += [call(16), result(16)]
-        facts = history.observe(Conversation(items), self.sent(items))
-        assert (facts.stable_prefix, facts.first_changed, facts.prefix_break) == (at, at, "edited")
-        items += [call(17), result(17)]
-        assert shape(history.observe(Conversation(items), self.sent(items))) == (len(items) - 2, None, None, None)
-
-    def test_bytes_that_change_where_nothing_counts_are_not_read_through_again_and_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A marker that moves among the oldest messages at every turn: the objects decide, and the bytes are marked once in a while."""
-        made = []
-        original = Wire.mark
-        monkeypatch.setattr(Wire, "mark", lambda *given: made.append(given) or original(*given))
-        history, items = History(DIGESTER), loop(15)
-        for at in range(15, 45):
-            for number, message in enumerate(items[2:8:2]):
-                message["content"][0].pop("cache_control", None)
-                if number == at % 3:
-                    message["content"][0]["cache_control"] = {"type": "ephemeral"}
-            history.observe(Conversation(items), self.sent(items))
-            items = [*items, call(at), result(at)]
-        assert len(made) <= 4

@@ -7,7 +7,6 @@ import json
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from random import Random
-from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -16,7 +15,6 @@ from anthropic.types import TextBlock, ThinkingBlock, ToolUseBlock
 from otel_agent.digest import Digester
 from otel_agent.history import History
 from otel_agent.protocol import Conversation
-from otel_agent.wire import Wire
 
 DIGESTER = Digester.of_key(b"history-key-of-tests", "tests")
 MODELS: Final[dict[str, Any]] = {"text": TextBlock, "thinking": ThinkingBlock, "tool_use": ToolUseBlock}
@@ -182,24 +180,9 @@ CHANGES: Final[tuple[Callable[[Agent], None], ...]] = (
 )  # fmt: skip
 
 
-def sent_bytes(agent: Agent, items: Any) -> Wire | None:
-    """The request as an SDK writes it, with spaces or without."""
-    body = {"max_tokens": 1024, "messages": items, "system": agent.system, "tools": agent.tools}
-    separators = (",", ":") if agent.random.random() < 0.9 else (", ", ": ")
-    data = json.dumps(body, ensure_ascii=False, separators=separators, default=lambda block: block.model_dump()).encode()
-    return Wire.of(SimpleNamespace(_content=data), "messages")
-
-
-@pytest.mark.parametrize(("latest", "step"), [(None, None), (8, 16), (3, 4), (1, 2), (0, 1)])
 @pytest.mark.parametrize("seed", range(150))
-def test_facts_are_those_of_the_whole_requests(monkeypatch: pytest.MonkeyPatch, seed: int, latest: int | None, step: int | None) -> None:
-    """Of up to five conversations side by side, compared as objects alone or by their bytes first, marked late and early.
-
-    Digests are equal where the messages are, and nowhere else.
-    """
-    if latest is not None:
-        monkeypatch.setattr("otel_agent.history.LATEST", latest)
-        monkeypatch.setattr("otel_agent.history.STEP", step)
+def test_facts_are_those_of_the_whole_requests(seed: int) -> None:
+    """Of up to five conversations side by side; digests are equal where the messages are, and nowhere else."""
     random, history = Random(seed), History(DIGESTER)
     agents = [Agent(random, f"agent{number}") for number in range(random.randint(1, 5))]
     sent: dict[str, Request] = {}
@@ -211,8 +194,7 @@ def test_facts_are_those_of_the_whole_requests(monkeypatch: pytest.MonkeyPatch, 
             agent.go_on()
         now = Request(agent)
         items = tuple(agent.items) if random.random() < 0.2 else agent.items
-        wire = None if latest is None else sent_bytes(agent, items)
-        facts = history.observe(Conversation(items, agent.system, agent.tools), wire)
+        facts = history.observe(Conversation(items, agent.system, agent.tools))
         found = (facts.stable_prefix, facts.first_changed, facts.first_changed_role, facts.prefix_break)
         assert found == expected(sent.get(agent.name), now)
         assert facts.message_count == len(now.messages)
