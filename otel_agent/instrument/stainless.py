@@ -53,6 +53,21 @@ class _Around:
             guard.run("call.fail", self._call.fail, error)
 
 
+class _Apart:
+    """Keeps a request that is not observed, made by a hook inside a call, from counting as a try of that call."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = _active.get()
+        if self._before is not None:
+            _active.set(None)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._before is not None:
+            _active.set(self._before)
+
+
 @dataclass(frozen=True)
 class Sdk:
     """One SDK: its package and the classes of its helpers that close a stream by another way than ``Stream.close``."""
@@ -127,7 +142,8 @@ def wrap_request(sdk: Sdk) -> Wrapper:
     def request(wrapped: Callable[..., Any], client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = started(sdk, client, args, kwargs)
         if call is None:
-            return wrapped(*args, **kwargs)
+            with _Apart():
+                return wrapped(*args, **kwargs)
         with _Around(call):
             result = wrapped(*args, **kwargs)
         guard.run("call.returned", returned, sdk, call, result)
@@ -142,7 +158,8 @@ def wrap_async_request(sdk: Sdk) -> Wrapper:
     async def observed(wrapped: Callable[..., Any], client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = started(sdk, client, args, kwargs)
         if call is None:
-            return await wrapped(*args, **kwargs)
+            with _Apart():
+                return await wrapped(*args, **kwargs)
         with _Around(call):
             result = await wrapped(*args, **kwargs)
         guard.run("call.returned", returned, sdk, call, result)

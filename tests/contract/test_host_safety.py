@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
+import anthropic
 import pytest
 
 import otel_agent
@@ -248,6 +249,32 @@ async def test_attempts_are_counted(
     await driver.done(reach(driver.client(sdk, standin, max_retries=2), path)(**options))
     assert [turn["otel_agent.request.attempts"] for turn in telemetry.turns] == [3]
     assert telemetry.total("otel_agent.retried_attempts") == 2
+
+
+async def test_requests_of_a_hook_are_no_attempts(driver: Driver, standin: Standin, telemetry: Capture) -> None:
+    """A client that asks for something else on the way (a token count, a credential) still made one try."""
+    standin.script("*", WAYS[0].steps, after="repeat")
+    client = driver.client("anthropic", standin)
+    prepare = type(client)._prepare_options
+
+    def sync(one: Any, options: Any) -> Any:
+        if options.url.endswith("/messages"):
+            with contextlib.suppress(anthropic.APIError):
+                one.get("/v1/elsewhere", cast_to=object)
+        return prepare(one, options)
+
+    async def later(one: Any, options: Any) -> Any:
+        if options.url.endswith("/messages"):
+            with contextlib.suppress(anthropic.APIError):
+                await one.get("/v1/elsewhere", cast_to=object)
+        return await prepare(one, options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(client), "_prepare_options", later if driver.is_async else sync)
+        await driver.done(client.messages.create(**MESSAGES))
+    assert [turn["otel_agent.request.attempts"] for turn in telemetry.turns] == [1]
+    assert [exchange.request.route for exchange in standin.exchanges][-1] == "/v1/messages"
+    assert len(standin.exchanges) == 2
 
 
 async def test_a_call_that_fails_before_any_request(driver: Driver, standin: Standin, telemetry: Capture) -> None:
