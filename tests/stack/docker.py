@@ -17,11 +17,14 @@ PASSWORD = ROOT / "collector" / "compose" / "secrets" / "grafana-password"
 
 def missing() -> str:
     """Why containers cannot be used here, or an empty string."""
+    return compose_missing() or ("" if _succeeds("docker", "info") else "no Docker engine answers")
+
+
+def compose_missing() -> str:
+    """Why ``docker compose`` cannot read a file here, for which it needs no engine, or an empty string."""
     if not shutil.which("docker"):
         return "docker is not on PATH"
-    if not _succeeds("docker", "compose", "version"):
-        return "`docker compose` is not there"
-    return "" if _succeeds("docker", "info") else "no Docker engine answers"
+    return "" if _succeeds("docker", "compose", "version") else "`docker compose` is not there"
 
 
 def _succeeds(*command: str) -> bool:
