@@ -1,7 +1,7 @@
 """Running tasks side by side for a limited time, also while the interpreter ends.
 
-CPython 3.12.0 and 3.12.1 start no thread any more once they are ending, exit handlers included (gh-113964 took that back), and that is
-when most of what was recorded is sent. There a few threads are made beforehand and wait.
+CPython 3.12.0 to 3.12.2 start no thread any more once they are ending, exit handlers included (python/cpython#113964; seen on 3.12.1), and
+that is when most of what was recorded is sent. On every 3.12 a few threads are made beforehand and wait.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, Final
 
 from otel_agent import guard
 
-STARTS_NONE_WHILE_ENDING: Final = (3, 12) <= sys.version_info < (3, 12, 2)
+STARTS_NONE_WHILE_ENDING: Final = (3, 12) <= sys.version_info < (3, 13)
 SPARE: Final = 3
 """Threads made beforehand: one for each signal."""
 
@@ -49,7 +50,7 @@ def within(timeout: float, *tasks: Callable[[], Any]) -> bool:
             end.set()
 
     for task, end in zip(tasks, ends, strict=True):
-        _begin(lambda task=task, end=end: do(task, end))  # type: ignore[misc]
+        _begin(partial(do, task, end))
     until = time.monotonic() + timeout
     for end in ends:
         end.wait(max(0.0, until - time.monotonic()))

@@ -236,6 +236,7 @@ AGENTS: Final[dict[str, Callable[[Shop], None]]] = {
 
 
 UNATTENDED: Final = 130
+"""Exit code of agents that nobody waits for any more: that of an interrupt."""
 
 
 def _attended() -> None:

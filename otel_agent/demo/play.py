@@ -75,18 +75,8 @@ def _elsewhere(console: Console, standin: Standin, endpoint: str, protocol: str)
 
 def _act(console: Console, standin: Standin, endpoint: str, protocol: str) -> bool:
     """Play all scenarios in a child process; whether it failed."""
-    command = [
-        sys.executable,
-        "-m",
-        "otel_agent.cli",
-        "run",
-        "--",
-        sys.executable,
-        "-m",
-        "otel_agent.demo.agents",
-        standin.url(),
-        "--attended",
-    ]
+    agents = [sys.executable, "-m", "otel_agent.demo.agents", standin.url(), "--attended"]
+    command = [sys.executable, "-m", "otel_agent.cli", "run", "--", *agents]
     environment = child_environment(
         OTEL_EXPORTER_OTLP_ENDPOINT=endpoint,
         OTEL_EXPORTER_OTLP_PROTOCOL=protocol,

@@ -69,6 +69,8 @@ class Allowance:
 
 _STUMBLES: Final = (TypeError, AttributeError, LookupError, ValueError, UndefinedTypeCheck, UnknownType)
 """What the library raises over a keyword whose value is none (``{"type": 5}``)."""
+_READABLE: Final = 256
+"""Values of a schema that are held against the schema of schemas, at some 80 us each, while the caller waits."""
 _extend: Final[Any] = extend
 _surrogate: Final = re.compile("[\ud800-\udfff]")
 _allowance: ContextVar[Allowance] = ContextVar("otel_agent_validation_allowance")
@@ -79,7 +81,6 @@ class Checking:
 
     def __init__(self, schema: Object) -> None:
         headroom()
-        self._schema = schema
         self._validator = _limited(validator_for(schema, default=Draft202012Validator))(schema, registry=EMPTY_REGISTRY)
         self._matchers: dict[str, Matcher | None] = {}
         self.names_patterns = _names_patterns(schema)
@@ -93,7 +94,7 @@ class Checking:
         except Unresolvable:  # another document
             raise Unfit from None
         except _STUMBLES:
-            if self._is_schema:
+            if self.weight > _READABLE or self._is_schema:
                 raise
             raise Unfit from None
         finally:
@@ -101,9 +102,10 @@ class Checking:
 
     @cached_property
     def _is_schema(self) -> bool:
-        """Whether the schema is one, by its dialect's own schema. That takes milliseconds, so only who stumbles asks."""
-        dialect: Any = validator_for(self._schema, default=Draft202012Validator)
-        return bool(dialect(dialect.META_SCHEMA).is_valid(self._schema))
+        """Whether the schema is one, by its dialect's own schema. Only who stumbles asks, once, and of a small one."""
+        schema = self._validator.schema
+        dialect: Any = validator_for(schema, default=Draft202012Validator)
+        return bool(dialect(dialect.META_SCHEMA).is_valid(schema))
 
     def matcher(self, pattern: str) -> Matcher | None:
         """``pattern`` made ready, once for the schema."""
